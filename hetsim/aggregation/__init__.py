@@ -1,0 +1,1 @@
+"""Aggregation policies, one file each."""

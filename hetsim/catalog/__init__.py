@@ -1,0 +1,1 @@
+"""Hardware, data sets and measured step times as data."""

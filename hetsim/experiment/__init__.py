@@ -1,0 +1,1 @@
+"""The public API: load, run, compare; replications, statistics, results folders."""

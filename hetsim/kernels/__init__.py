@@ -1,0 +1,1 @@
+"""Numba functions shared by the executors; imports nothing of hetsim."""

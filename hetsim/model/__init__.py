@@ -1,0 +1,1 @@
+"""The frozen nouns of a simulation: cluster, workload, job, placement, aggregation tree, plan, result."""

@@ -1,0 +1,87 @@
+"""What is to be trained where, as the scenario asks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hetsim.model.workload import Dataset, Model, Variable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChoice:
+    """A policy by name, with its parameters.
+
+    Parameters
+    ----------
+    policy : str
+        Name, or dotted path.
+    parameters : mapping
+        Keyword arguments for the policy.
+    """
+
+    policy: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCompute:
+    """Step times that the user knows, instead of a model.
+
+    Parameters
+    ----------
+    compute_s : tuple of float, shape (n_workers,)
+        Seconds per step of each rank on an idle device.
+    variables : tuple of Variable
+        What is exchanged.
+    server_update_s : float
+        Seconds a parameter server works, after the last push, before it answers.
+    """
+
+    compute_s: tuple[float, ...]
+    variables: tuple[Variable, ...]
+    server_update_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One training job.
+
+    Parameters
+    ----------
+    name : str
+        Unique in its scenario.
+    workload : Model or KnownCompute
+        What a step costs.
+    dataset : Dataset or None
+        What an epoch is; None where compute times are known.
+    batch : int
+        Samples of each worker and step.
+    n_workers, n_servers : int
+        Ranks and parameter servers; no server where the aggregation needs none.
+    n_steps : int
+        Steps of each worker.
+    jitter_cv : float
+        Coefficient of variation of the lognormal factor on each step's compute time.
+    placement, aggregation : PolicyChoice
+        Who decides.
+    """
+
+    name: str
+    workload: Model | KnownCompute
+    dataset: Dataset | None
+    batch: int
+    n_workers: int
+    n_servers: int
+    n_steps: int
+    jitter_cv: float
+    placement: PolicyChoice
+    aggregation: PolicyChoice
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Trainable tensors in creation order."""
+        return self.workload.variables
+
+    @property
+    def gradient_bytes(self) -> int:
+        """Bytes of all gradients."""
+        return sum(variable.n_bytes for variable in self.variables)

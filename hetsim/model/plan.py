@@ -1,0 +1,196 @@
+"""What the executors run: one small program for each rank and server, over shared objects.
+
+A program repeats its body a fixed number of times. Each instruction acts in iteration ``i``, counted from zero:
+
+==========  ==========================================================================================
+Work        use resources until an amount of work is done; the program waits for it
+Flow        start a transfer and go on; counters rise by one when it ends
+Push        raise a counter
+Wait        wait until ``counter >= base + stride * i``
+Delay       wait for a time
+==========  ==========================================================================================
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Something that activities share max-min fairly.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``k80-0/gpu0`` or ``k80-0>switch``.
+    kind : {"device", "shared-device", "link"}
+        A device serves one activity at a time, first come first served; the others serve all at once.
+    capacity : float
+        Devices' worth of work per tick (1 for an idle device), or bytes per tick.
+    """
+
+    name: str
+    kind: Literal["device", "shared-device", "link"]
+    capacity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityChange:
+    """A change of capacity that is known beforehand.
+
+    Parameters
+    ----------
+    tick : int
+        When.
+    resource : int
+        Index of the resource.
+    capacity : float
+        From then on.
+    """
+
+    tick: int
+    resource: int
+    capacity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Occupy resources until the work is done.
+
+    Parameters
+    ----------
+    resources : tuple of int
+        Each is used at the rate of progress; the first one is where the activity queues.
+    ticks : int
+        Duration on idle resources of capacity one.
+    jitter_cv : float
+        Coefficient of variation of a lognormal factor of mean one, drawn for each iteration.
+    stream : int
+        Key of the draws, a hash of what is drawn for whom.
+    """
+
+    resources: tuple[int, ...]
+    ticks: int
+    jitter_cv: float = 0.0
+    stream: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """Send bytes over a route, without waiting.
+
+    Parameters
+    ----------
+    usage : tuple of (int, float)
+        Links and how often each carries the bytes.
+    n_bytes : float
+        Payload.
+    latency_ticks : int
+        Before the first byte moves.
+    signals : tuple of int
+        Counters that rise by one at the end.
+    """
+
+    usage: tuple[tuple[int, float], ...]
+    n_bytes: float
+    latency_ticks: int
+    signals: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Raise a counter by one.
+
+    Parameters
+    ----------
+    counter : int
+        Index of the counter.
+    """
+
+    counter: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Wait until ``counter >= base + stride * iteration``.
+
+    Parameters
+    ----------
+    counter : int
+        Index of the counter.
+    base, stride : int
+        The threshold.
+    """
+
+    counter: int
+    base: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Wait for a time.
+
+    Parameters
+    ----------
+    ticks : int
+        How long.
+    """
+
+    ticks: int
+
+
+Instruction = Work | Flow | Push | Wait | Delay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """One actor's loop.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``train/rank 3`` or ``train/server 0``.
+    job : int
+        Index of the job.
+    rank : int
+        Rank of a worker; -1 for a server.
+    body : tuple of Instruction
+        One iteration.
+    n_iterations : int
+        Steps.
+    """
+
+    name: str
+    job: int
+    rank: int
+    body: tuple[Instruction, ...]
+    n_iterations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything an executor needs.
+
+    Parameters
+    ----------
+    jobs : tuple of str
+        Names.
+    resources : tuple of Resource
+        Shared objects with capacity.
+    counters : tuple of str
+        Names of the counters; all start at zero.
+    programs : tuple of Program
+        In (job, rank) order, servers after the ranks of their job.
+    changes : tuple of CapacityChange
+        In order of time.
+    choices : tuple of str
+        What the lowering decided, for the manifest.
+    """
+
+    jobs: tuple[str, ...]
+    resources: tuple[Resource, ...]
+    counters: tuple[str, ...]
+    programs: tuple[Program, ...]
+    changes: tuple[CapacityChange, ...] = ()
+    choices: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Topologies and routes."""

@@ -1,0 +1,1 @@
+"""Placement policies, one file each, and the view that they see."""

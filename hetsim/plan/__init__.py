@@ -1,0 +1,1 @@
+"""Lowering of placement, aggregation tree and workload to a plan, and its checks."""

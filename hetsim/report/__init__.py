@@ -1,0 +1,1 @@
+"""Tables and plots for people, made from results."""

@@ -1,0 +1,1 @@
+"""Scenario files: schema, loader, overrides, and their way into the model."""

@@ -1,0 +1,201 @@
+"""Quantities with units, parsed once at the edge; everything below the scenario layer is SI floats and integer ticks."""
+
+import math
+import re
+from typing import Final, Literal
+
+from hetsim.errors import UnitError
+
+Dimension = Literal["time", "bytes", "rate", "flop", "flop rate"]
+
+TICKS_PER_S: Final = 10**12
+"""Simulated time is an integer number of ticks of one picosecond."""
+
+MAX_TICKS: Final = 2**63 - 1
+"""Ticks are int64: 106 days."""
+
+_SI: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_IEC: Final = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+
+
+def _prefixed(symbol: str, scale: float, *, binary: bool) -> dict[str, float]:
+    prefixes = _SI | _IEC if binary else _SI
+    return {prefix + symbol: factor * scale for prefix, factor in prefixes.items()}
+
+
+_BYTES: Final = _prefixed("B", 1.0, binary=True) | _prefixed("bit", 0.125, binary=True)
+_UNITS: Final[dict[Dimension, dict[str, float]]] = {
+    "time": {
+        "ps": 1e-12,
+        "ns": 1e-9,
+        "us": 1e-6,
+        "µs": 1e-6,
+        "ms": 1e-3,
+        "s": 1.0,
+        "min": 60.0,
+        "h": 3600.0,
+        "d": 86400.0,
+    },
+    "bytes": _BYTES,
+    "rate": {f"{unit}/s": factor for unit, factor in _BYTES.items()} | _prefixed("bps", 0.125, binary=False),
+    "flop": _prefixed("FLOP", 1.0, binary=False),
+    "flop rate": _prefixed("FLOP/s", 1.0, binary=False) | _prefixed("FLOPS", 1.0, binary=False),
+}
+_EXAMPLES: Final[dict[Dimension, str]] = {
+    "time": "25 us, 60 ms, 1.5 h",
+    "bytes": "102 MB, 16 GiB",
+    "rate": "10 Gbit/s, 12 GB/s",
+    "flop": "4.1 GFLOP",
+    "flop rate": "9.5 TFLOP/s",
+}
+_QUANTITY: Final = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ/]*)\s*")
+
+
+def parse(text: object, dimension: Dimension) -> float:
+    """Return the SI value of a quantity such as ``"10 Gbit/s"``.
+
+    Parameters
+    ----------
+    text : object
+        What the scenario file holds. Bits and bytes, and prefixes of base 2 and base 10, are apart.
+    dimension : {"time", "bytes", "rate", "flop", "flop rate"}
+        What the quantity must measure.
+
+    Returns
+    -------
+    float
+        Seconds, bytes, bytes per second, FLOP or FLOP per second.
+
+    Raises
+    ------
+    UnitError
+        If the text is no number with a unit of that dimension, is negative or is not finite.
+
+    Examples
+    --------
+    >>> parse("10 Gbit/s", "rate")
+    1250000000.0
+    >>> parse("64 KiB", "bytes")
+    65536.0
+    """
+    example = f"for example {_EXAMPLES[dimension]}"
+    if not isinstance(text, str):
+        raise UnitError(f"{text!r} has no unit: write a {dimension} with its unit, {example}")
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise UnitError(f"{text!r} is not a {dimension}: write a number and a unit, {example}")
+    number, unit = match.groups()
+    factor = _factor(text, unit, dimension, example)
+    value = float(number) * factor
+    if not math.isfinite(value):
+        raise UnitError(f"{text!r} is not finite")
+    if value < 0:
+        raise UnitError(f"{text!r} is negative")
+    return value
+
+
+def _factor(text: str, unit: str, dimension: Dimension, example: str) -> float:
+    if not unit:
+        raise UnitError(f"{text!r} has no unit: write a {dimension} with its unit, {example}")
+    factor = _UNITS[dimension].get(unit)
+    if factor is not None:
+        return factor
+    for other, table in _UNITS.items():
+        if unit in table:
+            raise UnitError(f"{text!r} is a {other}, not a {dimension}: {example}")
+    near = [known for known in _UNITS[dimension] if known.lower() == unit.lower()]
+    hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    raise UnitError(f"{text!r} has the unknown unit {unit!r}{hint} A {dimension} is {example}")
+
+
+def to_ticks(duration_s: float) -> int:
+    """Return a duration in ticks, rounded up.
+
+    Parameters
+    ----------
+    duration_s : float
+        Seconds, finite and not negative.
+
+    Returns
+    -------
+    int
+        Ticks of one picosecond.
+
+    Examples
+    --------
+    >>> to_ticks(2.5e-12)
+    3
+    """
+    return math.ceil(duration_s * TICKS_PER_S)
+
+
+def to_seconds(ticks: int) -> float:
+    """Return ticks as seconds.
+
+    Parameters
+    ----------
+    ticks : int
+        Ticks of one picosecond.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    return ticks / TICKS_PER_S
+
+
+def format_si(value: float, unit: str) -> str:
+    """Return a value with an SI prefix, for people.
+
+    Parameters
+    ----------
+    value : float
+        In the base unit.
+    unit : str
+        The base unit, such as ``"B"`` or ``"s"``.
+
+    Returns
+    -------
+    str
+        Three significant digits.
+
+    Examples
+    --------
+    >>> format_si(1.25e9, "B/s")
+    '1.25 GB/s'
+    >>> format_si(0.0305, "s")
+    '30.5 ms'
+    """
+    scales = (
+        (1e15, "P"),
+        (1e12, "T"),
+        (1e9, "G"),
+        (1e6, "M"),
+        (1e3, "k"),
+        (1.0, ""),
+        (1e-3, "m"),
+        (1e-6, "u"),
+        (1e-9, "n"),
+        (1e-12, "p"),
+    )
+    for scale, prefix in scales:
+        if abs(value) >= scale * 0.9995:
+            return f"{value / scale:.3g} {prefix}{unit}"
+    return f"0 {unit}" if value == 0 else f"{value:.3g} {unit}"
+
+
+def format_gib(n_bytes: float) -> str:
+    """Return bytes in GiB with one decimal, for people.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Bytes.
+
+    Returns
+    -------
+    str
+        Such as ``'11.2 GiB'``.
+    """
+    return f"{n_bytes / 2**30:.1f} GiB"

@@ -1,0 +1,1 @@
+"""Networks as layers, step times, memory."""
