@@ -1,4 +1,4 @@
-"""Quantities with units, parsed once at the edge; everything below the scenario layer is SI floats and integer ticks."""
+"""Quantities with units, parsed once at the edge; below the scenario layer all is SI floats and integer ticks."""
 
 import math
 import re

@@ -1,5 +1,6 @@
 """Routes between the nodes of a cluster, computed once for each pair that is asked for."""
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ class Hop:
 
 
 class Routes:
-    """Shortest routes of a cluster: fewest links, then least latency, then the order of the scenario.
+    """Shortest routes of a cluster: fewest links, then least latency, then highest rate.
 
     Parameters
     ----------
@@ -35,12 +36,13 @@ class Routes:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        self._graph = nx.Graph()
+        self._graph: nx.Graph[str] = nx.Graph()
         self._graph.add_nodes_from(device.name for device in cluster.devices)
         self._graph.add_nodes_from(host.name for host in cluster.hosts)
         self._graph.add_nodes_from(cluster.switches)
         for link in cluster.links:
-            self._graph.add_edge(link.a, link.b, link=link, weight=1.0 + min(link.latency_s, 1e3) * 1e-6)
+            tie = 1e-6 * min(link.latency_s, 1e3) + 1e-9 / max(link.bytes_per_s, 1.0)
+            self._graph.add_edge(link.a, link.b, link=link, weight=1.0 + tie)
         self._paths: dict[tuple[str, str], tuple[Hop, ...]] = {}
 
     def path(self, source: str, target: str) -> tuple[Hop, ...]:
@@ -71,7 +73,7 @@ class Routes:
             nodes = nx.shortest_path(self._graph, source, target, weight="weight")
         except nx.NetworkXNoPath:
             raise HetsimError(f"no route from {source} to {target}: no chain of links joins them") from None
-        return tuple(Hop(f"{a}>{b}", self._graph.edges[a, b]["link"]) for a, b in zip(nodes, nodes[1:], strict=False))
+        return tuple(Hop(f"{a}>{b}", self._graph.edges[a, b]["link"]) for a, b in itertools.pairwise(nodes))
 
     def latency_s(self, source: str, target: str) -> float:
         """Return the one-way latency of a route.
