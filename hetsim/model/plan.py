@@ -14,6 +14,8 @@ Delay       wait for a time
 from dataclasses import dataclass
 from typing import Literal
 
+ResourceKind = Literal["device", "shared-device", "link"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
@@ -30,7 +32,7 @@ class Resource:
     """
 
     name: str
-    kind: Literal["device", "shared-device", "link"]
+    kind: ResourceKind
     capacity: float
 
 

@@ -7,7 +7,9 @@ from typing import Literal
 BYTES_PER_PARAMETER = 4
 """Parameters, gradients and activations are fp32."""
 
-LayerKind = Literal["conv", "batch-norm", "activation", "pool", "linear", "add", "concat", "scale", "dropout"]
+LayerKind = Literal[
+    "conv", "depthwise-conv", "batch-norm", "activation", "pool", "linear", "add", "concat", "scale", "dropout"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Layer:
         Device memory traffic of each pass: activations read and written, without the parameters.
     saved_bytes : int
         Activations kept for the backward pass.
+    window : int
+        Elements of a convolution's window, such as 9; one elsewhere.
     """
 
     name: str
@@ -65,6 +69,7 @@ class Layer:
     forward_bytes: float
     backward_bytes: float
     saved_bytes: int
+    window: int = 1
 
     @property
     def n_params(self) -> int:

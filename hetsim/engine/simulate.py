@@ -1,0 +1,123 @@
+"""Run a plan on the SimPy engine."""
+
+import numpy as np
+
+from hetsim.engine.clock import Clock
+from hetsim.engine.fluid import Fluid
+from hetsim.engine.interpreter import Interpreter, Machine
+from hetsim.engine.recorder import RankRecorder, trace_of
+from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice
+from hetsim.engine.settle import Settlement
+from hetsim.errors import DeadlockError, SimulationError
+from hetsim.kernels.draws import lognormal_factors
+from hetsim.model.plan import Flow, Plan, Program, Push, Work
+from hetsim.model.result import IntArray, PlanRun
+from hetsim.units import MAX_TICKS, to_seconds
+
+_KINDS: dict[str, type[Shared]] = {"device": Device, "shared-device": SharedDevice, "link": Link}
+_SHOWN = 8
+"""A deadlock message names this many programs at most."""
+
+
+def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
+    """Run a plan to the end of all its programs.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to run.
+    seed, replication : int
+        Key of the random draws.
+
+    Returns
+    -------
+    PlanRun
+        The recording; the same for the same plan, seed and replication in any process.
+
+    Raises
+    ------
+    DeadlockError
+        If nothing can happen any more but a program has not ended.
+    SimulationError
+        If the simulation would last longer than the clock can count.
+    """
+    env = Clock()
+    fluid = Fluid([resource.capacity for resource in plan.resources])
+    settlement = Settlement(env, fluid, plan.counters, plan.changes)
+    resources = tuple(_KINDS[resource.kind](env, settlement, resource.name) for resource in plan.resources)
+    machine = Machine(env=env, settlement=settlement, resources=resources, latency=Latency(env, settlement))
+    recorders: list[list[RankRecorder]] = [[] for _ in plan.jobs]
+    interpreters = []
+    for index, program in enumerate(plan.programs):
+        recorder = RankRecorder(program.n_iterations) if program.rank >= 0 else None
+        if recorder is not None:
+            recorders[program.job].append(recorder)
+        ticks = _work_ticks(program, seed, replication)
+        interpreters.append(Interpreter(machine, program, index, ticks, recorder))
+    settlement.start()
+    env.run()
+    _check_ended(interpreters, plan, fluid, env.tick)
+    jobs = tuple(trace_of(ranks) for ranks in recorders)
+    return PlanRun(
+        jobs=jobs,
+        carried=np.array(fluid.carried),
+        end=max((int(trace.step_end.max(initial=0)) for trace in jobs), default=0),
+        n_events=settlement.n_events,
+    )
+
+
+def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, IntArray]:
+    """Draw the duration of each work of each iteration, rounded up to a tick."""
+    drawn = {}
+    for position, work in enumerate(program.body):
+        if not isinstance(work, Work):
+            continue
+        factors = (
+            lognormal_factors(seed, replication, work.stream, program.n_iterations, work.jitter_cv)
+            if work.jitter_cv > 0.0
+            else np.ones(program.n_iterations)
+        )
+        ticks = np.ceil(work.ticks * factors)
+        if ticks.sum() >= MAX_TICKS:
+            raise SimulationError(
+                f"{program.name} alone would work for more than {to_seconds(MAX_TICKS) / 86400:.0f} days, "
+                f"the most that the clock can count: ask for fewer steps",
+                0.0,
+            )
+        drawn[position] = ticks.astype(np.int64)
+    return drawn
+
+
+def _check_ended(interpreters: list[Interpreter], plan: Plan, fluid: Fluid, now: int) -> None:
+    waiting = [interpreter for interpreter in interpreters if interpreter.process.is_alive]
+    if not waiting:
+        return
+    raised_by: dict[str, list[str]] = {}
+    for program in plan.programs:
+        for counter in sorted(_raises(program)):
+            raised_by.setdefault(f"counter {plan.counters[counter]!r}", []).append(program.name)
+    lines = []
+    for interpreter in waiting[:_SHOWN]:
+        by = raised_by.get(interpreter.waits_for.split(" >= ")[0])
+        lines.append(
+            f"{interpreter.program.name} waits for {interpreter.waits_for}" + (f", raised by {_some(by)}" if by else "")
+        )
+    if len(waiting) > _SHOWN:
+        lines.append(f"and {len(waiting) - _SHOWN} more")
+    empty = sorted({fluid.empty_resource(activity) for activity in fluid.stalled()})
+    lines += [f"{plan.resources[resource].name} has no capacity left for what is on it" for resource in empty]
+    raise DeadlockError("nothing can happen any more: " + "; ".join(lines), to_seconds(now))
+
+
+def _raises(program: Program) -> set[int]:
+    """Return the counters that a program raises."""
+    return {
+        counter
+        for instruction in program.body
+        if isinstance(instruction, Flow | Push)
+        for counter in (instruction.signals if isinstance(instruction, Flow) else (instruction.counter,))
+    }
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
