@@ -35,6 +35,8 @@ class SlotView:
         Rate between the device and its host.
     taken : bool
         Whether another job of this scenario already holds it.
+    uses_host_memory : bool
+        Whether the worker's memory is its host's, as on a CPU.
     """
 
     device: str
@@ -47,6 +49,7 @@ class SlotView:
     card_capacity: float
     bus_bytes_per_s: float
     taken: bool
+    uses_host_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,5 @@
 """Hardware, data sets and measured step times as data."""
+
+from hetsim.catalog.tables import datasets, descriptions, devices, links, profiles
+
+__all__ = ["datasets", "descriptions", "devices", "links", "profiles"]
