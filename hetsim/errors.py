@@ -9,6 +9,7 @@ HetsimError
         PlacementError
     SimulationError(now_s)
         DeadlockError
+    WorkerError
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,10 @@ from dataclasses import dataclass
 
 class HetsimError(Exception):
     """Base of every error that a user of hetsim can cause."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # By default unpickling calls the constructor with the message alone; errors cross process boundaries whole.
+        return _rebuild, (type(self), self.args), self.__dict__
 
 
 class UnitError(HetsimError, ValueError):
@@ -106,5 +111,13 @@ class SimulationError(HetsimError):
         super().__init__(f"at {now_s:.9g} s: {message}")
 
 
+class WorkerError(HetsimError):
+    """A process of a pool ended before its work was done."""
+
+
 class DeadlockError(SimulationError):
     """Nothing can happen any more, but some program has not ended; the message names who waits for whom."""
+
+
+def _rebuild(kind: type[HetsimError], args: tuple[object, ...]) -> HetsimError:
+    return kind.__new__(kind, *args)

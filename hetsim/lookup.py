@@ -2,11 +2,11 @@
 
 import difflib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TypeVar, cast
 
-from hetsim.errors import UnknownNameError
+from hetsim.errors import PolicyError, UnknownNameError
 
 T = TypeVar("T")
 
@@ -122,3 +122,49 @@ def find_plugin(table: Mapping[str, T], name: str, kind: str, group: str) -> T:
         return cast("T", getattr(importlib.import_module(module_name), attribute))
     except (ImportError, AttributeError, ValueError) as error:
         raise UnknownNameError(f"no {kind} at {name!r}: {error}") from error
+
+
+def ask(
+    function: Callable[..., object],
+    view: object,
+    parameters: Mapping[str, object],
+    *,
+    names: tuple[str, str],
+    kind: type[T],
+) -> T:
+    """Return a policy's answer; whatever goes wrong inside the policy becomes a `PolicyError`.
+
+    Parameters
+    ----------
+    function : callable
+        The policy.
+    view : object
+        What it may see.
+    parameters : mapping
+        Its keyword arguments.
+    names : tuple of (str, str)
+        Policy and job, for messages.
+    kind : type
+        What it must return.
+
+    Returns
+    -------
+    T
+        The answer.
+
+    Raises
+    ------
+    PolicyError
+        If the policy raises, or returns something else.
+    """
+    if not callable(function):
+        raise PolicyError(*names, f"a {type(function).__name__} is no function of a view")
+    try:
+        answer = function(view, **parameters)
+    except PolicyError:
+        raise
+    except Exception as error:  # a policy is foreign code: any failure of it is reported as its own
+        raise PolicyError(*names, f"raised {type(error).__name__}: {error}") from error
+    if not isinstance(answer, kind):
+        raise PolicyError(*names, f"returned a {type(answer).__name__}, not a {kind.__name__}")
+    return answer

@@ -8,7 +8,7 @@ from simpy.events import Event
 
 from hetsim.engine.clock import Clock
 from hetsim.engine.recorder import RankRecorder
-from hetsim.engine.resources import Activity, Latency, Order, Passage, Shared
+from hetsim.engine.resources import Activity, Latency, Order, Passage, Shared, Usage
 from hetsim.engine.settle import Settlement
 from hetsim.model.plan import Delay, Flow, Program, Push, Wait, Work
 from hetsim.model.result import IntArray
@@ -28,12 +28,15 @@ class Machine:
         In the order of the plan.
     latency : Latency
         The delay of every way.
+    kinds : mapping of Usage to int
+        Index of each usage.
     """
 
     env: Clock
     settlement: Settlement
     resources: tuple[Shared, ...]
     latency: Latency
+    kinds: Mapping[Usage, int]
 
 
 class Interpreter:
@@ -93,8 +96,8 @@ class Interpreter:
         home = self._machine.resources[work.resources[0]]
         self.waits_for = f"its work on {home.name}"
         start = self._machine.env.tick
-        usage = tuple((resource, 1.0) for resource in work.resources)
-        yield Activity(home, usage=usage, amount=float(self._work_ticks[order[1]][order[2]]), order=order)
+        kind = self._machine.kinds[usage_of(work)]
+        yield Activity(home, kind=kind, amount=float(self._work_ticks[order[1]][order[2]]), order=order)
         if self._recorder is not None:
             self._recorder.end_work(order[2], start, self._machine.env.tick)
 
@@ -118,7 +121,7 @@ class Interpreter:
         arrive = partial(self._arrive, flow, order)
         if flow.usage:
             home = self._machine.resources[flow.usage[0][0]]
-            Activity(home, usage=flow.usage, amount=flow.n_bytes, order=order, on_end=arrive)
+            Activity(home, kind=self._machine.kinds[flow.usage], amount=flow.n_bytes, order=order, on_end=arrive)
         else:
             arrive()
 
@@ -127,3 +130,21 @@ class Interpreter:
             self._recorder.end_transfer(self._machine.env.tick)
         for counter in flow.signals:
             self._machine.settlement.push(counter, order)
+
+
+def usage_of(instruction: Work | Flow) -> Usage:
+    """Return the resources of an instruction with their coefficients.
+
+    Parameters
+    ----------
+    instruction : Work or Flow
+        What makes an activity.
+
+    Returns
+    -------
+    Usage
+        Empty for a flow within one node.
+    """
+    if isinstance(instruction, Flow):
+        return instruction.usage
+    return tuple((resource, 1.0) for resource in instruction.resources)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 Order = tuple[int, int, int]
 """(program, instruction, iteration): the order in which things of one tick happen."""
 
+Usage = tuple[tuple[int, float], ...]
+"""Resources of an activity, each with its use for one unit of progress."""
+
 
 class Activity(base.Put["Shared"]):
     """Use of one or more resources until an amount is done; as a SimPy event it triggers at its end.
@@ -21,8 +24,8 @@ class Activity(base.Put["Shared"]):
     ----------
     resource : Shared
         Where it queues; for a transfer the first link.
-    usage : tuple of (int, float)
-        Resource indices with the use of each for one unit of progress.
+    kind : int
+        Which resources it uses, an index into the usages of its simulation.
     amount : float
         Device ticks of work, or bytes.
     order : Order
@@ -35,22 +38,17 @@ class Activity(base.Put["Shared"]):
         self,
         resource: "Shared",
         *,
-        usage: tuple[tuple[int, float], ...],
+        kind: int,
         amount: float,
         order: Order,
         on_end: Callable[[], None] | None = None,
     ) -> None:
-        self.usage = usage
+        self.kind = kind
         self.amount = amount
         self.order = order
         self.on_end = on_end
         self.home = resource
         self.arrived = resource.clock.tick
-        self.slot = -1
-        self.remaining = 0.0
-        self.since = 0
-        self.rate = 0.0
-        self.end = -1
         super().__init__(resource)
 
 

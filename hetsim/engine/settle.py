@@ -161,8 +161,7 @@ class Settlement:
         if self._woken:
             self._schedule(now)
             return
-        self._fluid.resolve(now)
-        self._schedule_next()
+        self._schedule_next(self._fluid.resolve(now))
 
     def _change(self, now: int) -> None:
         while self._changes and self._changes[-1].tick <= now:
@@ -219,10 +218,11 @@ class Settlement:
             else:
                 self._done.append(activity)
 
-    def _schedule_next(self) -> None:
-        ticks = [self._fluid.next_end(), self._timers[0][0] if self._timers else None]
+    def _schedule_next(self, next_end: int | None) -> None:
+        due = [] if next_end is None else [next_end]
+        if self._timers:
+            due.append(self._timers[0][0])
         if self._changes:
-            ticks.append(self._changes[-1].tick)
-        due = [tick for tick in ticks if tick is not None]
+            due.append(self._changes[-1].tick)
         if due:
             self._schedule(min(due))

@@ -4,9 +4,9 @@ import numpy as np
 
 from hetsim.engine.clock import Clock
 from hetsim.engine.fluid import Fluid
-from hetsim.engine.interpreter import Interpreter, Machine
+from hetsim.engine.interpreter import Interpreter, Machine, usage_of
 from hetsim.engine.recorder import RankRecorder, trace_of
-from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice
+from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice, Usage
 from hetsim.engine.settle import Settlement
 from hetsim.errors import DeadlockError, SimulationError
 from hetsim.kernels.draws import lognormal_factors
@@ -42,10 +42,13 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
         If the simulation would last longer than the clock can count.
     """
     env = Clock()
-    fluid = Fluid([resource.capacity for resource in plan.resources])
+    kinds = _kinds_of(plan)
+    fluid = Fluid(list(kinds), [resource.capacity for resource in plan.resources])
     settlement = Settlement(env, fluid, plan.counters, plan.changes)
     resources = tuple(_KINDS[resource.kind](env, settlement, resource.name) for resource in plan.resources)
-    machine = Machine(env=env, settlement=settlement, resources=resources, latency=Latency(env, settlement))
+    machine = Machine(
+        env=env, settlement=settlement, resources=resources, latency=Latency(env, settlement), kinds=kinds
+    )
     recorders: list[list[RankRecorder]] = [[] for _ in plan.jobs]
     interpreters = []
     for index, program in enumerate(plan.programs):
@@ -64,6 +67,17 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
         end=max((int(trace.step_end.max(initial=0)) for trace in jobs), default=0),
         n_events=settlement.n_events,
     )
+
+
+def _kinds_of(plan: Plan) -> dict[Usage, int]:
+    """Number the usages of a plan's activities."""
+    usages = (
+        usage_of(instruction)
+        for program in plan.programs
+        for instruction in program.body
+        if isinstance(instruction, Work | Flow)
+    )
+    return {usage: index for index, usage in enumerate(dict.fromkeys(usage for usage in usages if usage))}
 
 
 def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, IntArray]:
@@ -104,8 +118,10 @@ def _check_ended(interpreters: list[Interpreter], plan: Plan, fluid: Fluid, now:
         )
     if len(waiting) > _SHOWN:
         lines.append(f"and {len(waiting) - _SHOWN} more")
-    empty = sorted({fluid.empty_resource(activity) for activity in fluid.stalled()})
-    lines += [f"{plan.resources[resource].name} has no capacity left for what is on it" for resource in empty]
+    lines += [
+        f"{plan.resources[resource].name} has no capacity left for what is on it"
+        for resource in fluid.empty_resources()
+    ]
     raise DeadlockError("nothing can happen any more: " + "; ".join(lines), to_seconds(now))
 
 

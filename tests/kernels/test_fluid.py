@@ -10,13 +10,17 @@ from hetsim.kernels import fluid
 Case = tuple[list[list[tuple[int, float]]], list[float]]
 
 
+def started(usage: list[list[tuple[int, float]]], capacity: list[float], amount: float = 1e3) -> fluid.State:
+    """All activities in service from tick 0 on."""
+    state = fluid.new_state(usage, capacity, len(usage))
+    for slot in range(len(usage)):
+        fluid.start(state, slot, slot, amount, 0)
+    fluid.resolve(state, 0)
+    return state
+
+
 def rates_of(usage: list[list[tuple[int, float]]], capacity: list[float]) -> np.ndarray:
-    first = np.cumsum([0] + [len(entries) for entries in usage])
-    used = np.array([r for entries in usage for r, _ in entries], dtype=np.int64)
-    coefficient = np.array([c for entries in usage for _, c in entries])
-    rate = np.empty(len(usage))
-    fluid.fill_rates(first, used, coefficient, np.array(capacity), rate)
-    return rate
+    return started(usage, capacity).rate
 
 
 def exact_rates(usage: list[list[tuple[int, float]]], capacity: list[float]) -> list[Fraction]:
@@ -85,23 +89,75 @@ def test_textbook_parking_lot() -> None:
     np.testing.assert_array_equal(rates_of([[(0, 1.0), (1, 1.0)], [(0, 1.0)], [(1, 1.0)]], [1.0, 2.0]), [0.5, 0.5, 1.5])
 
 
-def test_resolve_brings_forward_only_what_changes() -> None:
-    remaining, since = np.array([100.0, 100.0]), np.array([0, 0])
-    rate, end = np.array([2.0, 1.0]), np.array([50, 100])
-    first, used, one = np.array([0, 1, 2]), np.array([0, 1]), np.ones(2)
-    fluid.resolve(10, first, used, one, np.array([1.0, 1.0]), remaining, since, rate, end)
-    assert remaining.tolist() == [80.0, 100.0]
-    assert since.tolist() == [10, 0]
-    assert end.tolist() == [90, 100]
+def test_only_what_changes_is_brought_forward() -> None:
+    state = started([[(0, 1.0)], [(1, 1.0)]], [2.0, 1.0], amount=100.0)
+    assert state.end.tolist() == [50, 100]
+    fluid.set_capacity(state, 0, 1.0)
+    assert fluid.resolve(state, 10) == 90
+    assert state.remaining.tolist() == [80.0, 100.0]
+    assert state.since.tolist() == [10, 0]
+    assert state.end.tolist() == [90, 100]
 
 
-def test_resolve_without_capacity_never_ends() -> None:
-    remaining, since, rate, end = np.array([8.0]), np.array([0]), np.array([1.0]), np.array([8])
-    fluid.resolve(3, np.array([0, 1]), np.array([0]), np.ones(1), np.zeros(1), remaining, since, rate, end)
-    assert end[0] == fluid.NEVER
-    assert remaining[0] == 5.0
+def test_without_capacity_an_activity_never_ends() -> None:
+    state = started([[(0, 1.0)]], [1.0], amount=8.0)
+    fluid.set_capacity(state, 0, 0.0)
+    assert fluid.resolve(state, 3) == fluid.NEVER
+    assert state.remaining[0] == 5.0
+    fluid.set_capacity(state, 0, 0.5)
+    assert fluid.resolve(state, 100) == 110
 
 
-@pytest.mark.parametrize("name", ["fill_rates", "resolve"])
+def test_an_end_that_moved_is_not_popped_early() -> None:
+    state = started([[(0, 1.0)], [(0, 1.0)]], [2.0], amount=100.0)
+    fluid.set_capacity(state, 0, 1.0)
+    fluid.resolve(state, 50)
+    assert fluid.pop_end(state, 100) == -1
+    assert sorted([fluid.pop_end(state, 150), fluid.pop_end(state, 150)]) == [0, 1]
+    assert fluid.pop_end(state, 10**6) == -1
+    assert state.carried.tolist() == [200.0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(), st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0.25, 1.0, 4.0])), max_size=30))
+def test_incremental_solutions_equal_solutions_from_scratch(case: Case, changes: list[tuple[int, float]]) -> None:
+    usage, capacity = case
+    state = started(usage, capacity, amount=1e9)
+    for tick, (resource, size) in enumerate(changes, start=1):
+        capacity[resource % len(capacity)] = size
+        fluid.set_capacity(state, resource % len(capacity), size)
+        fluid.resolve(state, tick)
+        np.testing.assert_array_equal(state.rate, rates_of(usage, capacity))
+    ends = [end for end in state.end.tolist() if end != fluid.NEVER]
+    assert fluid.next_end(state) == min(ends, default=fluid.NEVER)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 3))
+def test_activities_end_in_order_and_the_heap_survives_many_changes(amounts: list[int], n_resources: int) -> None:
+    usage = [[(i % n_resources, 1.0)] for i in range(len(amounts))]
+    state = fluid.new_state(usage, [1.0] * n_resources, len(amounts))
+    for slot, amount in enumerate(amounts):
+        fluid.start(state, slot, slot, float(amount), 0)
+    now, ended = 0, []
+    while (end := fluid.resolve(state, now)) != fluid.NEVER:
+        assert end >= now
+        now = end
+        while (slot := fluid.pop_end(state, now)) != -1:
+            ended.append(slot)
+    assert sorted(ended) == list(range(len(amounts)))
+    assert now >= max(sum(amounts[r::n_resources]) for r in range(n_resources))
+    assert state.carried.tolist() == [float(sum(amounts[r::n_resources])) for r in range(n_resources)]
+
+
+def test_more_slots_keep_what_is_in_service() -> None:
+    state = fluid.with_more_slots(started([[(0, 1.0)], [(0, 2.0)]], [3.0], amount=90.0))
+    assert state.kind.tolist() == [0, 1, -1, -1]
+    fluid.start(state, 3, 0, 10.0, 0)
+    fluid.resolve(state, 0)
+    assert state.rate[[0, 1, 3]].tolist() == [0.75, 0.75, 0.75]
+
+
+@pytest.mark.parametrize("name", ["start", "resolve", "pop_end"])
 def test_kernels_are_compiled(name: str) -> None:
     assert hasattr(getattr(fluid, name), "py_func")

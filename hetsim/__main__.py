@@ -1,0 +1,367 @@
+"""The command line: the only printer, and the only place where errors become exit codes."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+import hetsim
+from hetsim.errors import HetsimError, ScenarioError, SimulationError, WorkerError
+from hetsim.lookup import did_you_mean, find
+
+if TYPE_CHECKING:
+    from hetsim.experiment.execute import Progress
+    from hetsim.scenario.load import Scenario
+
+FAILED: Final = 1
+MISUSED: Final = 2
+INTERRUPTED: Final = 130
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Group(click.Group):
+    """Commands with a did-you-mean."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which was meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            names = self.list_commands(ctx)
+            hint = did_you_mean(args[0], names) or "."
+            raise click.UsageError(f"no command {args[0]!r}{hint} Known: {', '.join(names)}", ctx) from None
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(hetsim.__version__, prog_name="hetsim")
+def cli() -> None:
+    """Simulate distributed deep-learning training in a datacenter of unequal, partly busy machines.
+
+    SCENARIO is a YAML file or the name of a shipped scenario: see 'hetsim list scenarios'.
+
+    Exit codes: 0 done; 1 the simulation failed; 2 a mistake in the command, the scenario or a placement;
+    130 interrupted.
+    """
+
+
+def _running_options(command: _Command) -> _Command:
+    options = (
+        click.argument("scenario"),
+        click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Set a field of the scenario."),
+        click.option("--seed", type=click.IntRange(min=0), help="Key of all random draws, instead of the scenario's."),
+        click.option("--replications", type=click.IntRange(min=1), help="How often, instead of the scenario's number."),
+        click.option("--processes", type=click.IntRange(min=1), default=1, show_default=True, help="Share the work."),
+        click.option("--out", default="results", show_default=True, metavar="DIR", help="Where results folders go."),
+        click.option("--no-save", is_flag=True, help="Write no results folder."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to standard output."),
+        click.option("--quiet", is_flag=True, help="Print no table, no progress and no notes."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@cli.command("run")
+@_running_options
+def run_command(
+    *,
+    scenario: str,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    replications: int | None,
+    processes: int,
+    out: str,
+    no_save: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run a scenario and show where the time goes."""
+    from hetsim.experiment.api import run
+
+    loaded = _load(scenario, overrides, replications)
+    if not no_save:
+        _check_writable(out)
+    with _progress(quiet=quiet) as on_progress:
+        result = run(loaded, seed=seed, processes=processes, on_progress=on_progress)
+    folder = None if no_save else result.save(out)
+    if as_json:
+        _say(_as_json(result.to_dict()))
+    elif not quiet:
+        from hetsim.report.tables import run_table
+
+        _say(run_table(result))
+    _say_saved(folder, as_json=as_json, quiet=quiet)
+
+
+@cli.command("compare")
+@_running_options
+@click.option(
+    "--axis",
+    "axes",
+    multiple=True,
+    metavar="PATH=V1,V2",
+    help="Values to try for a field: replaces the same field of the scenario's compare section, or is crossed with it.",
+)
+@click.option("--metric", default="train_time_s", show_default=True, help="What to compare: see 'hetsim list metrics'.")
+def compare_command(
+    *,
+    scenario: str,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    replications: int | None,
+    processes: int,
+    out: str,
+    no_save: bool,
+    as_json: bool,
+    quiet: bool,
+    axes: tuple[str, ...],
+    metric: str,
+) -> None:
+    """Compare policies, or any values of any fields, with the same random draws."""
+    from hetsim.experiment.api import compare
+
+    chosen = _axes(axes)
+    loaded = _load(scenario, overrides, replications)
+    if not no_save:
+        _check_writable(out)
+    with _progress(quiet=quiet) as on_progress:
+        comparison = compare(
+            loaded,
+            {**loaded.axes, **chosen},
+            metric=metric,
+            seed=seed,
+            processes=processes,
+            on_progress=on_progress,
+        )
+    folder = None
+    if not no_save:
+        from hetsim.report.plot import comparison_figure, to_png
+
+        folder = comparison.save(out, extra={"comparison.png": to_png(comparison_figure(comparison))})
+    if as_json:
+        _say(_as_json(comparison.to_dict()))
+    elif not quiet:
+        from hetsim.report.tables import comparison_table
+
+        _say(comparison_table(comparison))
+    _say_saved(folder, as_json=as_json, quiet=quiet)
+
+
+@cli.command()
+@click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...")
+def check(scenarios: tuple[str, ...]) -> None:
+    """Report every problem of scenario files, without running them."""
+    from hetsim.scenario.build import build_cluster, build_jobs
+    from hetsim.scenario.load import load
+
+    is_sound = True
+    for scenario in scenarios:
+        try:
+            loaded = load(scenario)
+            cluster, jobs = build_cluster(loaded), build_jobs(loaded)
+        except ScenarioError as error:
+            is_sound = False
+            _complain(str(error))
+        else:
+            counts = ((cluster.hosts, "host"), (cluster.devices, "device"), (jobs, "job"))
+            parts = [_count(len(things), name) for things, name in counts]
+            if loaded.axes:
+                parts.append(f"{_count(math.prod(map(len, loaded.axes.values())), 'point')} to compare")
+            _say(f"{scenario}: ok, {', '.join(parts)}")
+    if not is_sound:
+        raise click.exceptions.Exit(MISUSED)
+
+
+@cli.command("list")
+@click.argument("kind", required=False, metavar="[KIND]")
+def list_command(kind: str | None) -> None:
+    """List devices, links, models, datasets, placements, aggregations, metrics, topologies or scenarios."""
+    tables = _tables()
+    kinds = tables if kind is None else {kind: find(tables, kind, "kind of thing to list")}
+    for index, (name, table) in enumerate(kinds.items()):
+        if kind is None:
+            _say(f"{'' if index == 0 else chr(10)}{name}")
+        entries = table()
+        width = max(map(len, entries), default=0)
+        indent = "  " if kind is None else ""
+        for entry, description in entries.items():
+            _say(f"{indent}{entry:<{width}}  {description}".rstrip())
+
+
+def _tables() -> dict[str, Callable[[], Mapping[str, str]]]:
+    """Return what can be listed, each with a function that reads its table."""
+    from hetsim.aggregation.table import POLICIES as AGGREGATIONS
+    from hetsim.catalog.tables import descriptions
+    from hetsim.metrics.table import METRICS
+    from hetsim.network.topologies import TOPOLOGIES
+    from hetsim.placement.table import POLICIES as PLACEMENTS
+    from hetsim.scenario.load import load, shipped
+    from hetsim.workload.table import MODELS
+
+    return {
+        "devices": lambda: descriptions("device"),
+        "links": lambda: descriptions("link"),
+        "models": lambda: {name: entry.description for name, entry in MODELS.items()},
+        "datasets": lambda: descriptions("dataset"),
+        "placements": lambda: {name: _first_line(policy) for name, policy in PLACEMENTS.items()},
+        "aggregations": lambda: {name: _first_line(entry.function) for name, entry in AGGREGATIONS.items()},
+        "metrics": lambda: {name: _first_line(metric.function) for name, metric in METRICS.items()},
+        "topologies": lambda: {name: _first_line(topology) for name, topology in TOPOLOGIES.items()},
+        "scenarios": lambda: {name: load(path).description for name, path in shipped().items()},
+    }
+
+
+@cli.command()
+@click.argument("file", default="scenario.yaml", type=click.Path(dir_okay=False))
+@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+def init(file: str, force: bool) -> None:
+    """Write a commented scenario to start from."""
+    from hetsim.scenario.starter import starter
+
+    try:
+        with open(file, "w" if force else "x", encoding="utf-8") as target:
+            target.write(starter())
+    except FileExistsError:
+        raise click.UsageError(f"{file} is there already: choose another name, or overwrite it with --force") from None
+    _say(f"wrote {file}; now try: hetsim compare {file}")
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON schema of scenario files."""
+    from hetsim.scenario.jsonschema import schema as scenario_schema
+
+    _say(_as_json(scenario_schema()))
+
+
+def _load(scenario: str, overrides: Sequence[str], replications: int | None) -> "Scenario":
+    from hetsim.scenario.load import load
+
+    more = () if replications is None else (f"replications={replications}",)
+    return load(scenario, [*overrides, *more])
+
+
+def _axes(texts: Sequence[str]) -> dict[str, list[object]]:
+    from hetsim.scenario.paths import value_of
+
+    axes: dict[str, list[object]] = {}
+    for text in texts:
+        path, equals, values = text.partition("=")
+        if not equals or not values.strip():
+            raise click.UsageError(f"--axis {text!r} is not of the form PATH=V1,V2")
+        parsed = value_of(f"[{values}]")
+        axes[path.strip()] = parsed if isinstance(parsed, list) else [parsed]
+    return axes
+
+
+def _check_writable(out: str) -> None:
+    """Fail before the work is done, not after it."""
+    Path(out).mkdir(parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK):
+        raise PermissionError(f"{out} is not writable: choose another folder with --out")
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> "Iterator[Progress | None]":
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=1, label="replications", file=sys.stderr) as bar:
+
+        def advance(n_done: int, n_total: int) -> None:
+            bar.length = n_total
+            bar.update(n_done - bar.pos)
+
+        yield advance
+
+
+def _first_line(documented: object) -> str:
+    return (documented.__doc__ or "").strip().partition("\n")[0]
+
+
+def _count(n: int, name: str) -> str:
+    return f"{n} {name}{'' if n == 1 else 's'}"
+
+
+def _as_json(content: object) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _say_saved(folder: Path | None, *, as_json: bool, quiet: bool) -> None:
+    if folder is not None and not quiet:
+        text = f"results in {folder}"
+        _complain(text) if as_json else _say(f"\n{text}")
+
+
+def _say(text: str) -> None:
+    try:
+        click.echo(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough. Python flushes once more at its end, which must find an open file.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
+
+
+def _complain(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def exit_code(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the process if left out.
+
+    Returns
+    -------
+    int
+        0 done; 1 the simulation failed; 2 a mistake of the user; 130 interrupted.
+    """
+    words = None if arguments is None else list(arguments)
+    try:
+        code = cli.main(words, prog_name="hetsim", standalone_mode=False)
+    except (click.Abort, click.ClickException, HetsimError, OSError) as error:
+        return _report(error)
+    return code if isinstance(code, int) else 0
+
+
+def _report(error: Exception) -> int:
+    """Say what went wrong, without a traceback, and return the exit code."""
+    if isinstance(error, click.ClickException):
+        error.show()
+    elif isinstance(error, ScenarioError):
+        _complain(str(error))
+    elif isinstance(error, click.Abort):
+        _complain("interrupted")
+        return INTERRUPTED
+    elif isinstance(error, OSError):
+        name = f"{error.filename}: " if error.filename else ""
+        _complain(f"Error: {name}{error.strerror or error}")
+    else:
+        _complain(f"Error: {error}")
+    return FAILED if isinstance(error, SimulationError | WorkerError) else MISUSED
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a letter must not end a run.
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(exit_code())
+
+
+if __name__ == "__main__":
+    main()

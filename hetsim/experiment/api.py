@@ -1,0 +1,188 @@
+"""The public Python interface: load a scenario, run it, compare its points.
+
+>>> from hetsim import compare, load, run
+>>> result = run("busy-datacenter")  # doctest: +SKIP
+>>> result.to_frame()  # doctest: +SKIP
+>>> comparison = compare("busy-datacenter", {"jobs[0].batch": [32, 64]}, metric="samples_per_s")  # doctest: +SKIP
+>>> comparison.save("results")  # doctest: +SKIP
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hetsim.errors import Issue, ScenarioError
+from hetsim.experiment.comparison import Comparison, compare_rows, points_of
+from hetsim.experiment.execute import Outcome, Progress, Setup, execute
+from hetsim.experiment.fingerprint import fingerprint
+from hetsim.experiment.inputs import inputs
+from hetsim.experiment.result import Result, point_content
+from hetsim.lookup import find
+from hetsim.metrics.table import METRICS
+from hetsim.scenario.build import build_cluster, build_jobs
+from hetsim.scenario.load import Scenario, load
+from hetsim.scenario.reads import reads, unread
+
+__all__ = ["Comparison", "Result", "compare", "load", "run"]
+
+Source = str | Path | Mapping[str, object] | Scenario
+"""A file, the name of a shipped scenario, the content of a file, or a loaded scenario."""
+
+
+def run(
+    scenario: Source, *, seed: int | None = None, processes: int = 1, on_progress: Progress | None = None
+) -> Result:
+    """Run all replications of a scenario.
+
+    Parameters
+    ----------
+    scenario : str, Path, mapping or Scenario
+        A file, the name of a shipped scenario, the content of a file, or a loaded scenario.
+    seed : int, optional
+        Instead of the scenario's own.
+    processes : int
+        Processes that share the replications; the result is the same for any number.
+    on_progress : callable, optional
+        ``(done, total)``, called as replications end.
+
+    Returns
+    -------
+    Result
+        Record, tables and JSON.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has problems; carries all of them.
+    PolicyError
+        If a policy cannot place or aggregate a job.
+    SimulationError
+        If the simulation cannot go on.
+    """
+    loaded = _with_seed(_loaded(scenario), seed)
+    with reads() as seen:
+        setup = _build(loaded)
+    (outcome,) = execute([setup], processes=processes, on_progress=on_progress)
+    return _result(loaded, setup, outcome, unread(loaded, seen))
+
+
+def compare(
+    scenario: Source,
+    axes: Mapping[str, Sequence[object]] | None = None,
+    *,
+    metric: str = "train_time_s",
+    seed: int | None = None,
+    processes: int = 1,
+    on_progress: Progress | None = None,
+) -> Comparison:
+    """Run a scenario at every combination of some values, with the same random draws at each.
+
+    Parameters
+    ----------
+    scenario : str, Path, mapping or Scenario
+        A file, the name of a shipped scenario, the content of a file, or a loaded scenario.
+    axes : mapping of str to sequence, optional
+        Values to try by field path, instead of the scenario's own ``compare:`` section.
+    metric : str
+        What to compare, a name of `hetsim.metrics.table.METRICS`.
+    seed : int, optional
+        Instead of the scenario's own.
+    processes : int
+        Processes that share the replications; the result is the same for any number.
+    on_progress : callable, optional
+        ``(done, total)``, called as replications end.
+
+    Returns
+    -------
+    Comparison
+        Rows, tables, JSON, and the result of each point.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario, a path or a value has problems, or there is nothing to compare.
+    UnknownNameError
+        If there is no such metric.
+    PolicyError
+        If a policy cannot place or aggregate a job.
+    SimulationError
+        If the simulation cannot go on.
+    """
+    find(METRICS, metric, "metric")
+    loaded = _loaded(scenario)
+    chosen = _axes(loaded, axes)
+    base = loaded.with_values({} if seed is None else {"seed": seed})
+    points = points_of(chosen)
+    scenarios = _at_points(base, points)
+    with reads() as seen:
+        setups = [_build(point) for point in scenarios]
+    outcomes = execute(setups, processes=processes, on_progress=on_progress)
+    content = {"scenario": point_content(base), "axes": {path: list(chosen[path]) for path in chosen}, "metric": metric}
+    results = zip(scenarios, setups, outcomes, strict=True)
+    return Comparison(
+        scenario=base,
+        metric=metric,
+        axes=chosen,
+        results=tuple(_result(point, setup, outcome, unread(point, seen)) for point, setup, outcome in results),
+        rows=compare_rows(points, [outcome.record for outcome in outcomes], metric),
+        fingerprint=fingerprint(content, setups),
+        unread=tuple(unread(base, seen)),
+    )
+
+
+def _loaded(scenario: Source) -> Scenario:
+    return scenario if isinstance(scenario, Scenario) else load(scenario)
+
+
+def _with_seed(scenario: Scenario, seed: int | None) -> Scenario:
+    return scenario if seed is None else scenario.with_values({"seed": seed})
+
+
+def _build(scenario: Scenario) -> Setup:
+    return Setup(
+        name=scenario.name,
+        cluster=build_cluster(scenario),
+        jobs=build_jobs(scenario),
+        seed=scenario.seed,
+        n_replications=scenario.replications,
+    )
+
+
+def _result(scenario: Scenario, setup: Setup, outcome: Outcome, never_read: Sequence[str]) -> Result:
+    return Result(
+        scenario=scenario,
+        setup=setup,
+        record=outcome.record,
+        fingerprint=fingerprint(point_content(scenario), [setup]),
+        choices=outcome.choices,
+        inputs=inputs(setup, outcome.record),
+        unread=tuple(never_read),
+    )
+
+
+def _axes(scenario: Scenario, axes: Mapping[str, Sequence[object]] | None) -> dict[str, tuple[object, ...]]:
+    chosen = {path: tuple(values) for path, values in (scenario.axes if axes is None else axes).items()}
+    if not chosen:
+        example = "jobs[0].placement.policy: [default-tensorflow, infrastructure-aware]"
+        text = (
+            "nothing to compare: add a section to the scenario, such as 'compare: {" + example + "}', or give axes, "
+            "such as --axis jobs[0].placement.policy=default-tensorflow,infrastructure-aware"
+        )
+        raise ScenarioError([Issue(path="compare", message=text)])
+    empty = [Issue(path=path, message="an axis needs one value or more") for path in chosen if not chosen[path]]
+    if empty:
+        raise ScenarioError(empty)
+    return chosen
+
+
+def _at_points(base: Scenario, points: Sequence[Mapping[str, object]]) -> list[Scenario]:
+    """Return the scenario of each point, or report the problems of all points at once."""
+    scenarios: list[Scenario] = []
+    issues: list[Issue] = []
+    for point in points:
+        try:
+            scenarios.append(base.with_values(point))
+        except ScenarioError as error:
+            issues += error.issues
+    if issues:
+        raise ScenarioError(tuple(dict.fromkeys(issues)))
+    return scenarios

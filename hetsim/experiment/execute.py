@@ -1,0 +1,249 @@
+"""Run the replications of scenarios, in this process or in a pool; the records are the same to the byte."""
+
+import math
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Final
+
+from hetsim.aggregation.aggregate import aggregate
+from hetsim.aggregation.view import build_view as build_aggregation_view
+from hetsim.catalog.tables import profiles
+from hetsim.engine.simulate import simulate
+from hetsim.errors import HetsimError, WorkerError
+from hetsim.kernels.draws import stream_key, uniforms
+from hetsim.model.cluster import Cluster
+from hetsim.model.job import Job
+from hetsim.model.plan import Plan
+from hetsim.model.result import JobRun, LinkRun, PlanRun, Record, Trace
+from hetsim.network.routes import Routes
+from hetsim.placement.place import place
+from hetsim.placement.view import build_view as build_placement_view
+from hetsim.placement.view import step_times
+from hetsim.plan.lower import lower
+from hetsim.plan.placed import PlacedJob
+from hetsim.units import TICKS_PER_S, to_seconds
+
+_CHUNKS_PER_PROCESS: Final = 4
+"""Chunks are large enough to hide the 63-82 us that a task costs in a pool, and small enough to keep all busy."""
+
+Progress = Callable[[int, int], None]
+"""Called with the replications done and the replications in all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """One scenario without its strings: all that its replications need.
+
+    Parameters
+    ----------
+    name : str
+        Of the scenario.
+    cluster : Cluster
+        Where.
+    jobs : tuple of Job
+        What, placed in this order on what is left.
+    seed : int
+        Key of all draws.
+    n_replications : int
+        How often, numbered from zero.
+    """
+
+    name: str
+    cluster: Cluster
+    jobs: tuple[Job, ...]
+    seed: int
+    n_replications: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the replications of one scenario gave.
+
+    Parameters
+    ----------
+    record : Record
+        Jobs and links.
+    choices : tuple of str
+        What the lowering decided, each once, in the order it came up.
+    """
+
+    record: Record
+    choices: tuple[str, ...]
+
+
+def execute(setups: Sequence[Setup], *, processes: int = 1, on_progress: Progress | None = None) -> tuple[Outcome, ...]:
+    """Run all replications of all setups.
+
+    Parameters
+    ----------
+    setups : sequence of Setup
+        One for each point of a comparison.
+    processes : int
+        Processes that share the work; 1 runs in this one.
+    on_progress : callable, optional
+        Called in this process after each replication, or each chunk of them.
+
+    Returns
+    -------
+    tuple of Outcome
+        One for each setup; the same bytes whatever the number of processes.
+
+    Raises
+    ------
+    HetsimError
+        If a policy, the lowering or the simulation fails; of several failures that of the first task.
+    WorkerError
+        If a process of the pool dies.
+    """
+    if processes < 1:
+        raise HetsimError(f"{processes} processes cannot run anything: use 1 or more")
+    n_total = sum(setup.n_replications for setup in setups)
+    notify = on_progress or (lambda done, total: None)
+    notify(0, n_total)
+    if processes == 1:
+        return tuple(_serial(setups, lambda done: notify(done, n_total)))
+    return _parallel(setups, processes, lambda done: notify(done, n_total))
+
+
+def _serial(setups: Sequence[Setup], notify: Callable[[int], None]) -> Iterator[Outcome]:
+    n_done = 0
+    for setup in setups:
+        routes = Routes(setup.cluster)
+        parts = []
+        for replication in range(setup.n_replications):
+            parts.append(replicate(setup, routes, replication))
+            n_done += 1
+            notify(n_done)
+        yield _join(parts)
+
+
+def _parallel(setups: Sequence[Setup], processes: int, notify: Callable[[int], None]) -> tuple[Outcome, ...]:
+    tasks = list(_chunks(setups, processes))
+    context = multiprocessing.get_context("spawn")
+    # By default an interrupt makes every worker print a traceback of its own.
+    quiet = (signal.SIGINT, signal.SIG_DFL)
+    n_workers = min(processes, len(tasks))
+    with ProcessPoolExecutor(n_workers, mp_context=context, initializer=signal.signal, initargs=quiet) as pool:
+        futures = [pool.submit(_run_chunk, setups[point], numbers) for point, numbers in tasks]
+        try:
+            _watch(futures, notify)
+            parts = [future.result() for future in futures]
+        except BrokenProcessPool as error:
+            raise WorkerError("a worker process ended before its work was done (was it out of memory?)") from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    by_point: list[list[Outcome]] = [[] for _ in setups]
+    for (point, _), part in zip(tasks, parts, strict=True):
+        by_point[point].append(part)
+    return tuple(_join(outcomes) for outcomes in by_point)
+
+
+def _chunks(setups: Sequence[Setup], processes: int) -> Iterator[tuple[int, range]]:
+    n_total = sum(setup.n_replications for setup in setups)
+    size = max(1, math.ceil(n_total / (processes * _CHUNKS_PER_PROCESS)))
+    for point, setup in enumerate(setups):
+        for first in range(0, setup.n_replications, size):
+            yield point, range(first, min(first + size, setup.n_replications))
+
+
+def _watch(futures: Sequence[Future[Outcome]], notify: Callable[[int], None]) -> None:
+    n_done = 0
+    for future in as_completed(futures):
+        if future.exception() is not None:
+            # Stop early; the caller asks the futures in order, so that the error does not depend on the timing.
+            return
+        n_done += len({run.replication for run in future.result().record.jobs})
+        notify(n_done)
+
+
+def _run_chunk(setup: Setup, replications: range) -> Outcome:
+    routes = Routes(setup.cluster)
+    return _join([replicate(setup, routes, replication) for replication in replications])
+
+
+def _join(parts: Iterable[Outcome]) -> Outcome:
+    parts = list(parts)
+    return Outcome(
+        record=Record(
+            jobs=tuple(run for part in parts for run in part.record.jobs),
+            links=tuple(link for part in parts for link in part.record.links),
+        ),
+        choices=tuple(dict.fromkeys(choice for part in parts for choice in part.choices)),
+    )
+
+
+def replicate(setup: Setup, routes: Routes, replication: int) -> Outcome:
+    """Place, lower and simulate one replication.
+
+    Parameters
+    ----------
+    setup : Setup
+        The scenario.
+    routes : Routes
+        Of its cluster; they remember what they found from one replication to the next.
+    replication : int
+        Its number.
+
+    Returns
+    -------
+    Outcome
+        Of this replication alone.
+
+    Raises
+    ------
+    HetsimError
+        If a policy, the lowering or the simulation fails.
+    """
+    placed = _place_all(setup, routes, replication)
+    plan = lower(setup.cluster, routes, placed)
+    run = simulate(plan, seed=setup.seed, replication=replication)
+    hosts = {device.name: device.host for device in setup.cluster.devices}
+    jobs = tuple(_job_run(item, trace, hosts, replication) for item, trace in zip(placed, run.jobs, strict=True))
+    return Outcome(record=Record(jobs=jobs, links=_link_runs(plan, run, replication)), choices=plan.choices)
+
+
+def _place_all(setup: Setup, routes: Routes, replication: int) -> list[PlacedJob]:
+    """Place jobs in the order of the file, each on what those before it left."""
+    cluster = setup.cluster
+    taken: set[str] = set()
+    placed = []
+    for job in setup.jobs:
+        n_draws = len(cluster.devices) + len(cluster.hosts)
+        draws = uniforms(setup.seed, replication, stream_key("placement", job.name), n_draws)
+        view = build_placement_view(cluster, routes, job, taken=frozenset(taken), draws=draws)
+        placement = place(job, view)
+        taken.update(placement.workers)
+        times = step_times(cluster, job, placement, profiles())
+        tree = aggregate(job, build_aggregation_view(cluster, routes, job, placement, times))
+        placed.append(PlacedJob(job=job, placement=placement, tree=tree, step_times=times))
+    return placed
+
+
+def _job_run(placed: PlacedJob, trace: Trace, hosts: Mapping[str, str], replication: int) -> JobRun:
+    return JobRun(
+        job=placed.job.name,
+        replication=replication,
+        batch=placed.job.batch,
+        placement=placed.placement,
+        hosts=tuple(hosts[device] for device in placed.placement.workers),
+        step_times=placed.step_times,
+        trace=trace,
+    )
+
+
+def _link_runs(plan: Plan, run: PlanRun, replication: int) -> tuple[LinkRun, ...]:
+    return tuple(
+        LinkRun(
+            link=resource.name,
+            replication=replication,
+            carried_bytes=carried_bytes,
+            capacity_bytes_per_s=resource.capacity * TICKS_PER_S,
+            duration_s=to_seconds(run.end),
+        )
+        for resource, carried_bytes in zip(plan.resources, run.carried.tolist(), strict=True)
+        if resource.kind == "link" and carried_bytes > 0.0
+    )

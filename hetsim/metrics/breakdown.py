@@ -1,0 +1,76 @@
+"""Where the time of a step goes: compute, straggler wait and exposed time add up to the mean step time."""
+
+import numpy as np
+
+from hetsim.metrics.steps import exposed_ticks, wait_ticks
+from hetsim.model.result import IntArray, JobRun
+from hetsim.units import TICKS_PER_S
+
+
+def compute_s(run: JobRun) -> float:
+    """Compute of a step, mean over ranks and steps, waiting for a busy device included.
+
+    Parameters
+    ----------
+    run : JobRun
+        One replication.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    return _mean_s(run.trace.compute)
+
+
+def wait_s(run: JobRun) -> float:
+    """Straggler wait: from the end of a rank's own compute to the end of the slowest rank's, mean over ranks and steps.
+
+    Parameters
+    ----------
+    run : JobRun
+        One replication.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    return _mean_s(wait_ticks(run.trace))
+
+
+def exposed_s(run: JobRun) -> float:
+    """Communication, latency and server time that no compute hides: step time less compute less straggler wait, mean.
+
+    Parameters
+    ----------
+    run : JobRun
+        One replication.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    return _mean_s(exposed_ticks(run.trace))
+
+
+def communication_s(run: JobRun) -> float:
+    """Time of a step with a transfer of the rank under way, hidden or not, mean over ranks and steps.
+
+    Parameters
+    ----------
+    run : JobRun
+        One replication.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    return _mean_s(run.trace.communication)
+
+
+def _mean_s(ticks: IntArray) -> float:
+    # The sum of integers is exact, so the order of ranks cannot change a digit.
+    return int(np.sum(ticks)) / ticks.size / TICKS_PER_S

@@ -1,0 +1,183 @@
+"""What placement policies see of a cluster and a job, and the step times behind it."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from hetsim.catalog import profiles as catalog_profiles
+from hetsim.contracts import HostView, PlacementView, Requirements, SlotView
+from hetsim.model.cluster import Cluster, Device, DeviceSpec, Host, share_at
+from hetsim.model.job import Job, KnownCompute
+from hetsim.model.placement import Placement
+from hetsim.model.result import FloatArray
+from hetsim.model.workload import StepTime, StepTimeProfile
+from hetsim.network.routes import Routes
+from hetsim.workload.memory import server_bytes, update_traffic_bytes, worker_bytes
+from hetsim.workload.step_time import step_time
+
+
+def build_view(
+    cluster: Cluster, routes: Routes, job: Job, *, taken: frozenset[str], draws: FloatArray
+) -> PlacementView:
+    """Return what a placement policy may see: the state of the cluster at 0 s.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Where the job may run.
+    routes : Routes
+        Routes of that cluster.
+    job : Job
+        What is to be placed.
+    taken : frozenset of str
+        Devices that other jobs hold.
+    draws : FloatArray, shape (n_devices + n_hosts,)
+        Uniform numbers for policies that choose by chance.
+
+    Returns
+    -------
+    PlacementView
+        Devices and hosts in the order of the cluster, the job's requirements, and the free rate between hosts.
+    """
+    compute_s = _compute_estimator(job)
+    frozen_draws = np.array(draws, dtype=np.float64)
+    frozen_draws.flags.writeable = False
+    return PlacementView(
+        job=_requirements(job),
+        slots=tuple(
+            _slot(host, device, compute_s(host, device), routes, is_taken=device.name in taken)
+            for host in cluster.hosts
+            for device in host.devices
+        ),
+        hosts=_hosts(cluster, job),
+        draws=frozen_draws,
+        path_bytes_per_s=routes.free_bytes_per_s,
+    )
+
+
+def step_times(
+    cluster: Cluster, job: Job, placement: Placement, profiles: Sequence[StepTimeProfile]
+) -> tuple[StepTime, ...]:
+    """Return the time of one step of each placed rank on its device, were it idle.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Where the job runs.
+    job : Job
+        What runs; known compute times belong to the rank, whatever its device.
+    placement : Placement
+        Device of each rank.
+    profiles : sequence of StepTimeProfile
+        Measured step times.
+
+    Returns
+    -------
+    tuple of StepTime, shape (n_workers,)
+        By rank.
+    """
+    workload = job.workload
+    if isinstance(workload, KnownCompute):
+        return tuple(_known(seconds) for seconds in workload.compute_s)
+    places = {device.name: (device.spec, _n_cores(host, device)) for host in cluster.hosts for device in host.devices}
+    times = {
+        place: step_time(workload, place[0], job.batch, profiles, n_cores=place[1])
+        for place in dict.fromkeys(places[worker] for worker in placement.workers)
+    }
+    return tuple(times[places[worker]] for worker in placement.workers)
+
+
+def _known(seconds: float) -> StepTime:
+    return StepTime(
+        forward_s=seconds, backward_s=0.0, basis="measured", method="given in the scenario", source="scenario"
+    )
+
+
+def _n_cores(host: Host, device: Device) -> int | None:
+    return host.n_cores if device.spec.kind == "cpu" else None
+
+
+def _compute_estimator(job: Job) -> Callable[[Host, Device], float]:
+    workload = job.workload
+    if isinstance(workload, KnownCompute):
+        mean_s = sum(workload.compute_s) / len(workload.compute_s)
+        return lambda host, device: mean_s
+    profiles = catalog_profiles()
+    known: dict[tuple[DeviceSpec, int | None], float] = {}
+
+    def estimate(host: Host, device: Device) -> float:
+        key = (device.spec, _n_cores(host, device))
+        if key not in known:
+            known[key] = step_time(workload, device.spec, job.batch, profiles, n_cores=key[1]).total_s
+        return known[key]
+
+    return estimate
+
+
+def _requirements(job: Job) -> Requirements:
+    workload = job.workload
+    return Requirements(
+        job=job.name,
+        n_workers=job.n_workers,
+        n_servers=job.n_servers,
+        worker_bytes=0.0 if isinstance(workload, KnownCompute) else worker_bytes(workload, job.batch),
+        server_bytes=server_bytes(job.variables, job.n_workers) if job.n_servers else 0.0,
+        gradient_bytes=float(job.gradient_bytes),
+    )
+
+
+def _slot(host: Host, device: Device, compute_s: float, routes: Routes, *, is_taken: bool) -> SlotView:
+    on_cpu = device.spec.kind == "cpu"
+    background = host.background.cpu if on_cpu else host.background.gpu
+    return SlotView(
+        device=device.name,
+        host=host.name,
+        kind=device.spec.name,
+        compute_s=compute_s,
+        available_frac=1.0 - share_at(background, 0.0),
+        free_bytes=_free_bytes(host) if on_cpu else device.spec.memory_bytes,
+        card=device.card,
+        card_capacity=device.spec.card_capacity,
+        bus_bytes_per_s=routes.free_bytes_per_s(device.name, host.name),
+        taken=is_taken,
+        uses_host_memory=on_cpu,
+    )
+
+
+def _free_bytes(host: Host) -> float:
+    return host.memory_bytes * (1.0 - host.background.memory_frac)
+
+
+def _hosts(cluster: Cluster, job: Job) -> tuple[HostView, ...]:
+    inside = {name for device in cluster.devices for name in (device.name, device.card)}
+    rates = _network_rates(cluster, inside)
+    return tuple(
+        HostView(
+            name=host.name,
+            cpu_available_frac=1.0 - share_at(host.background.cpu, 0.0),
+            update_s=_update_s(job, host),
+            free_bytes=_free_bytes(host),
+            network_bytes_per_s=rates.get(host.name, 0.0),
+        )
+        for host in cluster.hosts
+    )
+
+
+def _network_rates(cluster: Cluster, inside: Iterable[str]) -> dict[str, float]:
+    """Return the best free rate of each node's links to anything but devices and cards."""
+    internal = frozenset(inside)
+    rates: dict[str, float] = {}
+    for link in cluster.links:
+        if link.a in internal or link.b in internal:
+            continue
+        rate = link.bytes_per_s * (1.0 - share_at(link.background, 0.0))
+        for node in (link.a, link.b):
+            rates[node] = max(rates.get(node, 0.0), rate)
+    return rates
+
+
+def _update_s(job: Job, host: Host) -> float:
+    if isinstance(job.workload, KnownCompute):
+        # the given time is that of each server, so one update of all parameters takes as many
+        return job.workload.server_update_s * max(job.n_servers, 1)
+    return update_traffic_bytes(job.gradient_bytes) / host.cpu.memory_bytes_per_s

@@ -1,0 +1,189 @@
+"""Tables for a terminal, to be understood without the source."""
+
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from hetsim.experiment.comparison import JOB, Comparison, ComparisonRow, is_decision, label_text
+from hetsim.experiment.inputs import Input, count_by_basis
+from hetsim.experiment.result import Result, placements
+from hetsim.experiment.statistics import Estimate, mean_interval
+from hetsim.metrics.table import METRICS
+from hetsim.model.job import Job
+from hetsim.model.result import JobRun
+from hetsim.model.workload import Model
+from hetsim.report.labels import axis_names, metric_label, number, with_interval
+from hetsim.units import format_si
+
+_SHOWN_DEVICES = 8
+_SHOWN_PLACEMENTS = 3
+_STEP_COLUMNS = {
+    "step time": "step_time_mean_s",
+    "compute": "compute_s",
+    "straggler wait": "wait_s",
+    "communication": "exposed_s",
+}
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """Return a comparison as text: the mean of the metric and the speed-up at each point, with their intervals.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison.
+
+    Returns
+    -------
+    str
+        A title, one line for each point and job, and a legend.
+    """
+    metric = METRICS[comparison.metric]
+    label = metric_label(comparison.metric, metric)
+    names = axis_names(tuple(comparison.rows[0].labels))
+    # Rows that are compared stand together, whatever the order of the axes.
+    paths = sorted(names, key=is_decision)
+    conditions = [[label_text(row.labels[path]) for path in paths if not is_decision(path)] for row in comparison.rows]
+    has_decision = any(is_decision(path) for path in paths)
+    order = sorted(range(len(conditions)), key=lambda i: conditions.index(conditions[i]) if has_decision else i)
+    header = [*(names[path] for path in paths), label, "speed-up", ""]
+    rows = [_comparison_cells(comparison.rows[i], paths) for i in order]
+    n = max(row.n for row in comparison.rows)
+    seed = comparison.results[0].setup.seed
+    parts = [
+        f"{comparison.scenario.name}: {label}, {metric.better} is better; {_replications(n)}, seed {seed}",
+        _grid(header, rows),
+        _comparison_legend(comparison, n),
+    ]
+    return "\n\n".join(parts) + _footer(comparison.inputs, comparison.unread)
+
+
+def _comparison_cells(row: ComparisonRow, paths: Sequence[str]) -> list[str]:
+    labels = [label_text(row.labels[path]) for path in paths]
+    return [*labels, with_interval(row.mean, row.ci_low, row.ci_high), *_verdict(row)]
+
+
+def _verdict(row: ComparisonRow) -> tuple[str, str]:
+    if row.is_baseline:
+        return "1x", "baseline"
+    if row.speedup is None:
+        return "-", "no ratio: a value is zero"
+    text = with_interval(row.speedup, row.speedup_ci_low, row.speedup_ci_high, "x")
+    marks = {None: "one replication", True: "", False: "not significant"}
+    return text, marks[row.significant]
+
+
+def _comparison_legend(comparison: Comparison, n: int) -> str:
+    labels = comparison.rows[0].labels
+    against = "the first row"
+    if any(is_decision(path) for path in labels):
+        conditions = [name for path, name in axis_names(tuple(labels)).items() if not is_decision(path)]
+        against = f"the baseline with the same {', '.join(conditions)}" if conditions else "the baseline"
+    elif JOB in labels:
+        against = "the first row of the same job"
+    lines = [f"Speed-up: how many times better than {against}; above 1 is an improvement."]
+    if n == 1:
+        lines.append("One replication says nothing of the spread: --replications 10 gives intervals.")
+    else:
+        lines.append("[low, high]: 95 % interval over replications, which share their random draws and are paired.")
+        lines.append("not significant: the interval of the speed-up holds 1.")
+    return "\n".join(lines)
+
+
+def run_table(result: Result) -> str:
+    """Return a run as text: how long training took, where the time went and where the workers ran.
+
+    Parameters
+    ----------
+    result : Result
+        The result.
+
+    Returns
+    -------
+    str
+        A title, one line for each job, the placements, what the result rests on, and a legend.
+    """
+    jobs = {job.name: [run for run in result.record.jobs if run.job == job.name] for job in result.setup.jobs}
+    header = ["job", "train time", "samples/s", *_STEP_COLUMNS]
+    rows = [[name, *_job_cells(runs)] for name, runs in jobs.items()]
+    n = result.setup.n_replications
+    parts = [
+        f"{result.scenario.name}: {_replications(n)}, seed {result.setup.seed}",
+        _grid(header, rows),
+        _run_legend(n),
+        "\n".join(_describe(job) for job in result.setup.jobs),
+        "\n".join(_placement_lines(result)),
+    ]
+    return "\n\n".join(parts) + _footer(result.inputs, result.unread, detailed=True)
+
+
+def _job_cells(runs: Sequence[JobRun]) -> list[str]:
+    time = _estimate(runs, "train_time_s")
+    samples = _estimate(runs, "samples_per_s")
+    spread = "" if time.low is None or time.high is None else f" +- {format_si((time.high - time.low) / 2, 's')}"
+    parts = [format_si(_estimate(runs, metric).value, "s") for metric in _STEP_COLUMNS.values()]
+    return [format_si(time.value, "s") + spread, number(samples.value), *parts]
+
+
+def _estimate(runs: Sequence[JobRun], metric: str) -> Estimate:
+    return mean_interval([float(METRICS[metric].function(run)) for run in runs])
+
+
+def _run_legend(n: int) -> str:
+    lines = [
+        "Step time = compute + straggler wait (until the last worker ends its compute) + communication (with latency",
+        "and server time, as far as no compute hides it); means over workers and steps"
+        + (", and the 95 % interval of the train time." if n > 1 else "."),
+    ]
+    return "\n".join(lines)
+
+
+def _describe(job: Job) -> str:
+    name = job.workload.name if isinstance(job.workload, Model) else "given compute times"
+    batch = f", batch {job.batch} each" if isinstance(job.workload, Model) else ""
+    amount = f"{job.n_workers} workers{batch}, {job.n_steps} steps, {format_si(job.gradient_bytes, 'B')} of gradients"
+    return f"{job.name}: {name}, {amount}; placement {job.placement.policy}, aggregation {job.aggregation.policy}"
+
+
+def _placement_lines(result: Result) -> list[str]:
+    lines = []
+    for job in result.setup.jobs:
+        found = [place for place in placements(result.record) if place["job"] == job.name]
+        found.sort(key=lambda place: -len(_list(place["replications"])))
+        for place in found[:_SHOWN_PLACEMENTS]:
+            workers, servers = _shown(_list(place["workers"])), _shown(_list(place["servers"]))
+            times = f" ({len(_list(place['replications']))} of {result.setup.n_replications} replications)"
+            where = f"{workers}; servers on {servers}" if servers else workers
+            lines.append(f"{job.name} ran on {where}{times if len(found) > 1 else ''}")
+        if len(found) > _SHOWN_PLACEMENTS:
+            lines.append(f"{job.name} ran in {len(found) - _SHOWN_PLACEMENTS} more places: see manifest.json")
+    return lines
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else []
+
+
+def _shown(names: Sequence[object]) -> str:
+    text = ", ".join(str(name) for name in names[:_SHOWN_DEVICES])
+    return text if len(names) <= _SHOWN_DEVICES else f"{text} and {len(names) - _SHOWN_DEVICES} more"
+
+
+def _footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = False) -> str:
+    counts = ", ".join(f"{n} {basis}" for basis, n in count_by_basis(inputs).items())
+    lines = ["", f"Inputs: {counts} (manifest.json names method and source of each)"]
+    if detailed:
+        lines += ["  " + line for line in _grid([], [[item.basis, item.input] for item in inputs]).splitlines()]
+    if unread:
+        lines.append(f"Written in the scenario but never read: {', '.join(unread)}")
+    return "\n" + "\n".join(lines)
+
+
+def _replications(n: int) -> str:
+    return f"{n} replication{'s' if n != 1 else ''}"
+
+
+def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    # Texts are laid out as they are: tabulate must not read '1e3' or '007' as numbers.
+    style = "simple" if header else "plain"
+    return tabulate(rows, headers=header, tablefmt=style, disable_numparse=True)
