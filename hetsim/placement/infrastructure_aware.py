@@ -15,6 +15,9 @@ from hetsim.placement.search import Candidate, candidates
 
 POLICY = "infrastructure-aware"
 
+Key = tuple[float, tuple[int, ...], tuple[int, ...]]
+"""Predicted time; then positions of devices and hosts in the cluster spec, which break ties."""
+
 MAX_SWAPS = 400
 """Predictions spent on exchanging single workers and servers, for jobs of up to `MAX_SWAP_WORKERS`."""
 
@@ -44,6 +47,9 @@ def infrastructure_aware(view: PlacementView, *, servers: Servers = "colocated")
     first_workers(POLICY, view, slots)
     chooser = _Chooser(view)
     best = chooser.best(_proposals(view, slots, servers))
+    if best is None and servers == "colocated":
+        # where a host's memory holds a worker or a server, but not both
+        best = chooser.best(candidates(view, slots, is_separate=True))
     if best is None:
         raise PlacementError(POLICY, view.job.job, _why_none(view, slots, servers))
     if view.job.n_workers <= MAX_SWAP_WORKERS:
@@ -71,8 +77,8 @@ def _default(view: PlacementView, servers: Servers) -> Candidate | None:
 def _why_none(view: PlacementView, slots: list[SlotView], servers: Servers) -> str:
     rule = " apart from its workers" if servers == "separate" and view.job.n_servers else ""
     return (
-        f"no choice of {view.job.n_workers} of {len(slots)} usable devices and {view.job.n_servers} of "
-        f"{len(view.hosts)} hosts{rule} has the memory and the network that the job needs"
+        f"found no choice of {view.job.n_workers} of {len(slots)} usable devices and {view.job.n_servers} of "
+        f"{len(view.hosts)} hosts{rule} with the memory and the network that the job needs"
     )
 
 
@@ -85,20 +91,27 @@ class _Chooser:
         self._slot_index = {slot.device: index for index, slot in enumerate(view.slots)}
         self._host_index = {host.name: index for index, host in enumerate(view.hosts)}
 
-    def _key(self, candidate: Candidate) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
+    def best(self, proposals: Iterable[Candidate]) -> Candidate | None:
+        """Return the best placement that is possible, if there is one."""
+        best: Candidate | None = None
+        best_key: Key = (math.inf, (), ())
+        # the cheap bound first: once it is no better than the best so far, no later one can be
+        for bound, candidate in sorted(((self._bound(each), each) for each in proposals), key=lambda pair: pair[0]):
+            if bound >= best_key:
+                break
+            key = (self._predictor.step_s(*candidate), *bound[1:])
+            if key < best_key:
+                best, best_key = candidate, key
+        return best
+
+    def _bound(self, candidate: Candidate) -> Key:
         workers, servers = candidate
-        step_s = math.inf if shortage(self._view, workers, servers) else self._predictor.step_s(workers, servers)
+        least_s = math.inf if shortage(self._view, workers, servers) else self._predictor.least_s(workers, servers)
         return (
-            step_s,
+            least_s,
             tuple(self._slot_index[slot.device] for slot in workers),
             tuple(self._host_index[host.name] for host in servers),
         )
-
-    def best(self, proposals: Iterable[Candidate]) -> Candidate | None:
-        """Return the best placement that is possible, if there is one."""
-        keyed = {self._key(candidate): candidate for candidate in proposals}
-        possible = [key for key in keyed if math.isfinite(key[0])]
-        return keyed[min(possible)] if possible else None
 
     def improve(self, best: Candidate, slots: list[SlotView], *, is_separate: bool) -> Candidate:
         """Exchange one worker or server at a time for as long as that shortens the step."""

@@ -1,0 +1,132 @@
+import itertools
+import time
+
+import pytest
+from hypothesis import assume, given, settings
+from views import GBIT_PER_S, GIB, host, slot, small_views, unequal, view
+
+from hetsim.contracts import PlacementView
+from hetsim.errors import PlacementError
+from hetsim.model.placement import Placement
+from hetsim.placement.default_tensorflow import default_tensorflow
+from hetsim.placement.infrastructure_aware import infrastructure_aware
+from hetsim.placement.predict import predict_step_s
+
+WITHIN = 1.2
+"""How far from the best of all placements the search may stay, by its own predictor, on small views."""
+
+
+def predicted_s(seen: PlacementView, placement: Placement) -> float:
+    slots = {each.device: each for each in seen.slots}
+    hosts = {each.name: each for each in seen.hosts}
+    return predict_step_s(
+        seen, [slots[name] for name in placement.workers], [hosts[name] for name in placement.servers]
+    )
+
+
+def best_s(seen: PlacementView, *, is_separate: bool = False) -> float:
+    free = [each for each in seen.slots if not each.taken]
+    return min(
+        (
+            predict_step_s(seen, workers, servers)
+            for workers in itertools.combinations(free, seen.job.n_workers)
+            for servers in itertools.combinations(seen.hosts, seen.job.n_servers)
+            if not (is_separate and {each.host for each in workers} & {each.name for each in servers})
+        ),
+        default=float("inf"),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_views(only_compute=True))
+def test_equals_brute_force_where_only_compute_differs(seen: PlacementView) -> None:
+    assume(sum(not each.taken for each in seen.slots) >= seen.job.n_workers)
+    assert predicted_s(seen, infrastructure_aware(seen)) == pytest.approx(best_s(seen), rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_views())
+def test_is_close_to_brute_force(seen: PlacementView) -> None:
+    assume(sum(not each.taken for each in seen.slots) >= seen.job.n_workers)
+    assert predicted_s(seen, infrastructure_aware(seen)) <= WITHIN * best_s(seen)
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_views())
+def test_separate_is_close_to_brute_force_or_impossible(seen: PlacementView) -> None:
+    assume(sum(not each.taken for each in seen.slots) >= seen.job.n_workers)
+    best = best_s(seen, is_separate=True)
+    if best == float("inf"):
+        with pytest.raises(PlacementError):
+            infrastructure_aware(seen, servers="separate")
+        return
+    placement = infrastructure_aware(seen, servers="separate")
+    assert predicted_s(seen, placement) <= WITHIN * best
+    assert not {name.split("/")[0] for name in placement.workers} & set(placement.servers)
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_views())
+def test_is_never_worse_than_the_default(seen: PlacementView) -> None:
+    assume(sum(not each.taken for each in seen.slots) >= seen.job.n_workers)
+    assert predicted_s(seen, infrastructure_aware(seen)) <= predicted_s(seen, default_tensorflow(seen))
+
+
+def test_leaves_busy_devices_alone() -> None:
+    slots = [slot("a/gpu0", available_frac=0.4), slot("b/gpu0"), slot("c/gpu0")]
+    placement = infrastructure_aware(view(slots, [host("a"), host("b"), host("c")]))
+    assert placement.workers == ("b/gpu0", "c/gpu0")
+
+
+def test_leaves_slow_links_alone_when_gradients_are_large() -> None:
+    slots = [slot("a/gpu0", 0.10), slot("b/gpu0", 0.11), slot("c/gpu0", 0.11)]
+    hosts = [host("a", network_bytes_per_s=0.1 * GBIT_PER_S), host("b"), host("c")]
+    assert infrastructure_aware(view(slots, hosts)).workers == ("b/gpu0", "c/gpu0")
+    assert infrastructure_aware(view(slots, hosts, n_servers=0)).workers == ("b/gpu0", "c/gpu0")
+
+
+def test_uses_two_cards_rather_than_two_dies_of_one() -> None:
+    slots = [slot(f"a/gpu{i}", card=f"a/card{i // 2}", card_capacity=1.2) for i in range(4)]
+    assert infrastructure_aware(view(slots, [host("a")])).workers == ("a/gpu0", "a/gpu2")
+
+
+def test_passes_over_devices_without_memory() -> None:
+    slots = [slot("a/gpu0", 0.01, free_bytes=4 * GIB), slot("b/gpu0"), slot("c/gpu0")]
+    seen = view(slots, [host("a"), host("b"), host("c")], worker_bytes=8 * GIB)
+    assert infrastructure_aware(seen).workers == ("b/gpu0", "c/gpu0")
+
+
+def test_keeps_a_server_off_a_host_whose_cpu_worker_needs_the_memory() -> None:
+    slots = [slot("a/cpu", 0.1, free_bytes=10 * GIB, uses_host_memory=True), slot("b/gpu0", 5.0)]
+    hosts = [host("a", free_bytes=10 * GIB), host("b", network_bytes_per_s=GBIT_PER_S)]
+    seen = view(slots, hosts, n_workers=1, worker_bytes=8 * GIB, server_bytes=3 * GIB)
+    assert infrastructure_aware(seen) == Placement(("a/cpu",), ("b",))
+
+
+def test_finds_hosts_for_servers_apart_from_many_full_ones() -> None:
+    names = [f"h{i}" for i in range(30)]
+    slots = [slot(f"{name}/cpu", 0.1, free_bytes=10 * GIB, uses_host_memory=True) for name in names]
+    hosts = [host(name, free_bytes=10 * GIB) for name in names]
+    placement = infrastructure_aware(view(slots, hosts, n_workers=4, worker_bytes=8 * GIB, server_bytes=3 * GIB))
+    assert placement.servers[0] not in {name.split("/")[0] for name in placement.workers}
+
+
+def test_says_why_nothing_is_possible() -> None:
+    slots = [slot("a/gpu0"), slot("a/gpu1")]
+    with pytest.raises(PlacementError, match=r"no choice of 2 of 2 usable devices .* apart from its workers"):
+        infrastructure_aware(view(slots, [host("a")]), servers="separate")
+
+
+def test_ties_go_to_the_order_of_the_spec() -> None:
+    slots = [slot(f"{name}/gpu0") for name in "abcd"]
+    hosts = [host(name, network_bytes_per_s=1e12) for name in "abcd"]
+    assert infrastructure_aware(view(slots, hosts, gradient_bytes=0.0)) == Placement(("a/gpu0", "b/gpu0"), ("a",))
+
+
+@pytest.mark.parametrize(("n_workers", "n_servers"), [(8, 2), (16, 1), (500, 8), (500, 0)])
+def test_a_thousand_devices_are_placed_fast(n_workers: int, n_servers: int) -> None:
+    seen = unequal(n_hosts=250, per_host=4, n_workers=n_workers, n_servers=n_servers, worker_bytes=0.0)
+
+    started_s = time.process_time()
+    infrastructure_aware(seen)
+    assert time.process_time() - started_s < 0.5

@@ -1,0 +1,62 @@
+"""What the predictor promises is what the simulated step takes, where nothing overlaps."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from views import cluster, job
+
+from hetsim.aggregation.aggregate import aggregate
+from hetsim.aggregation.view import build_view as build_aggregation_view
+from hetsim.engine.simulate import simulate
+from hetsim.model.cluster import Cluster
+from hetsim.model.job import Job, KnownCompute, PolicyChoice
+from hetsim.model.placement import Placement
+from hetsim.model.workload import Variable
+from hetsim.network.routes import Routes
+from hetsim.placement.predict import predict_step_s
+from hetsim.placement.view import build_view, step_times
+from hetsim.plan.lower import lower
+from hetsim.plan.placed import PlacedJob
+
+KNOWN = KnownCompute(compute_s=(0.2, 0.2), variables=(Variable("w", 10_000_000),), server_update_s=0.02)
+
+
+def without_latency() -> Cluster:
+    place = cluster()
+    return replace(place, links=tuple(replace(link, latency_s=0.0) for link in place.links))
+
+
+def both_s(of: Job, placement: Placement) -> tuple[float, float]:
+    place = without_latency()
+    routes = Routes(place)
+    seen = build_view(place, routes, of, taken=frozenset(), draws=np.zeros(7))
+    slots = {slot.device: slot for slot in seen.slots}
+    hosts = {host.name: host for host in seen.hosts}
+    predicted_s = predict_step_s(
+        seen, [slots[name] for name in placement.workers], [hosts[name] for name in placement.servers]
+    )
+    times = step_times(place, of, placement, ())
+    tree = aggregate(of, build_aggregation_view(place, routes, of, placement, times))
+    plan = lower(place, routes, [PlacedJob(job=of, placement=placement, tree=tree, step_times=times)])
+    run = simulate(plan, seed=0, replication=0)
+    return predicted_s, run.jobs[0].step_end[-1].max() / 1e12 / of.n_steps
+
+
+PAIRS = list(itertools.combinations(["a/gpu0", "b/gpu0", "b/gpu1", "c/cpu"], 2))
+
+
+@pytest.mark.parametrize("workers", PAIRS, ids="+".join)
+@pytest.mark.parametrize("server", ["a", "b", "c"])
+def test_one_server(workers: tuple[str, ...], server: str) -> None:
+    of = job(workload=KNOWN, n_servers=1, aggregation=PolicyChoice(policy="parameter-server"))
+    predicted_s, simulated_s = both_s(of, Placement(workers, (server,)))
+    # a worker that is done early pushes while the other still computes, and the last push has the links to itself
+    assert 0.8 * predicted_s <= simulated_s <= predicted_s * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("workers", PAIRS, ids="+".join)
+def test_ring(workers: tuple[str, ...]) -> None:
+    predicted_s, simulated_s = both_s(job(workload=KNOWN), Placement(workers))
+    assert simulated_s == pytest.approx(predicted_s, rel=0.02)
