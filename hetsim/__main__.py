@@ -1,10 +1,11 @@
 """The command line: the only printer, and the only place where errors become exit codes."""
 
+import errno
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -126,7 +127,10 @@ def compare_command(
     axes: tuple[str, ...],
     metric: str,
 ) -> None:
-    """Compare policies, or any values of any fields, with the same random draws."""
+    """Compare policies, or any other values.
+
+    All points meet the same random draws. The values come from the scenario's compare section and from --axis.
+    """
     from hetsim.experiment.api import compare
 
     chosen = _axes(axes)
@@ -159,7 +163,7 @@ def compare_command(
 @cli.command()
 @click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...")
 def check(scenarios: tuple[str, ...]) -> None:
-    """Report every problem of scenario files, without running them."""
+    """Report every problem of scenario files."""
     from hetsim.scenario.build import build_cluster, build_jobs
     from hetsim.scenario.load import load
 
@@ -184,8 +188,13 @@ def check(scenarios: tuple[str, ...]) -> None:
 @cli.command("list")
 @click.argument("kind", required=False, metavar="[KIND]")
 def list_command(kind: str | None) -> None:
-    """List devices, links, models, datasets, placements, aggregations, metrics, topologies or scenarios."""
-    tables = _tables()
+    """List what a scenario can name.
+
+    KIND is devices, links, models, datasets, placements, aggregations, metrics, topologies or scenarios.
+    """
+    from hetsim.report.listing import listing
+
+    tables = listing()
     kinds = tables if kind is None else {kind: find(tables, kind, "kind of thing to list")}
     for index, (name, table) in enumerate(kinds.items()):
         if kind is None:
@@ -195,29 +204,6 @@ def list_command(kind: str | None) -> None:
         indent = "  " if kind is None else ""
         for entry, description in entries.items():
             _say(f"{indent}{entry:<{width}}  {description}".rstrip())
-
-
-def _tables() -> dict[str, Callable[[], Mapping[str, str]]]:
-    """Return what can be listed, each with a function that reads its table."""
-    from hetsim.aggregation.table import POLICIES as AGGREGATIONS
-    from hetsim.catalog.tables import descriptions
-    from hetsim.metrics.table import METRICS
-    from hetsim.network.topologies import TOPOLOGIES
-    from hetsim.placement.table import POLICIES as PLACEMENTS
-    from hetsim.scenario.load import load, shipped
-    from hetsim.workload.table import MODELS
-
-    return {
-        "devices": lambda: descriptions("device"),
-        "links": lambda: descriptions("link"),
-        "models": lambda: {name: entry.description for name, entry in MODELS.items()},
-        "datasets": lambda: descriptions("dataset"),
-        "placements": lambda: {name: _first_line(policy) for name, policy in PLACEMENTS.items()},
-        "aggregations": lambda: {name: _first_line(entry.function) for name, entry in AGGREGATIONS.items()},
-        "metrics": lambda: {name: _first_line(metric.function) for name, metric in METRICS.items()},
-        "topologies": lambda: {name: _first_line(topology) for name, topology in TOPOLOGIES.items()},
-        "scenarios": lambda: {name: load(path).description for name, path in shipped().items()},
-    }
 
 
 @cli.command()
@@ -264,10 +250,14 @@ def _axes(texts: Sequence[str]) -> dict[str, list[object]]:
 
 
 def _check_writable(out: str) -> None:
-    """Fail before the work is done, not after it."""
-    Path(out).mkdir(parents=True, exist_ok=True)
-    if not os.access(out, os.W_OK):
-        raise PermissionError(f"{out} is not writable: choose another folder with --out")
+    """Fail before the work is done, not after it; make nothing yet."""
+    folder = Path(out).absolute()
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 
 
 @contextmanager
@@ -282,10 +272,6 @@ def _progress(*, quiet: bool) -> "Iterator[Progress | None]":
             bar.update(n_done - bar.pos)
 
         yield advance
-
-
-def _first_line(documented: object) -> str:
-    return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
 def _count(n: int, name: str) -> str:

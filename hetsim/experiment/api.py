@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hetsim.errors import Issue, ScenarioError
-from hetsim.experiment.comparison import Comparison, compare_rows, points_of
+from hetsim.experiment.comparison import Comparison
 from hetsim.experiment.execute import Outcome, Progress, Setup, execute
 from hetsim.experiment.fingerprint import fingerprint
 from hetsim.experiment.inputs import inputs
+from hetsim.experiment.points import compare_rows, points_of
 from hetsim.experiment.result import Result, point_content
 from hetsim.lookup import find
 from hetsim.metrics.table import METRICS

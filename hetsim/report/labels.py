@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from hetsim.contracts import Metric
-from hetsim.experiment.comparison import ComparisonRow, is_decision, label_text
+from hetsim.experiment.points import ComparisonRow, is_decision, label_text
 
 _DIGITS = 4
 _MOST_DIGITS = 6

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from hetsim.experiment.comparison import Comparison, ComparisonRow
+from hetsim.experiment.comparison import Comparison
+from hetsim.experiment.points import ComparisonRow
 from hetsim.metrics.table import METRICS
 from hetsim.report.labels import axis_names, metric_label, number, split_labels
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from hetsim.experiment.comparison import JOB, Comparison, ComparisonRow, is_decision, label_text
+from hetsim.experiment.comparison import Comparison
 from hetsim.experiment.inputs import Input, count_by_basis
+from hetsim.experiment.points import JOB, ComparisonRow, is_decision, label_text
 from hetsim.experiment.result import Result, placements
 from hetsim.experiment.statistics import Estimate, mean_interval
 from hetsim.metrics.table import METRICS

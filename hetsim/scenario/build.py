@@ -10,14 +10,12 @@ from hetsim.model.job import Job, KnownCompute, PolicyChoice
 from hetsim.model.workload import BYTES_PER_PARAMETER, Dataset, Model, Variable
 from hetsim.network.topologies import TOPOLOGIES, Edge, Fabric, Port
 from hetsim.scenario import policies
+from hetsim.scenario.hardware import CpuDevice, HostSection, InlineLink
 from hetsim.scenario.inputs import input_shape
 from hetsim.scenario.load import Scenario
 from hetsim.scenario.schema import (
     ClusterSection,
-    CpuDevice,
     GraphTopology,
-    HostSection,
-    InlineLink,
     JobSection,
     PolicySection,
     StarTopology,
@@ -101,7 +99,7 @@ def _devices(host: str, section: HostSection) -> tuple[list[Device], list[Link],
     for entry in section.devices:
         if isinstance(entry, CpuDevice):
             spec = cpu_spec(section)
-            name = f"{host}/cpu"
+            name = f"{host}/{entry.type}"
             devices.append(Device(name=name, host=host, card=name, spec=spec))
             inner.append(Link(a=name, b=host, bytes_per_s=spec.memory_bytes_per_s, latency_s=0.0, source=MEMORY_BUS))
             continue

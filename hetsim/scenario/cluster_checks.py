@@ -1,27 +1,23 @@
 """Problems of a cluster that no field has by itself."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from hetsim.lookup import did_you_mean, unknown
 from hetsim.network.topologies import CORE, SWITCH, TOPOLOGIES, rack_names
+from hetsim.scenario.hardware import CpuDevice, HostSection, InlineLink
 from hetsim.scenario.parts import Parts, items, mapping
-from hetsim.scenario.schema import (
-    CpuDevice,
-    GraphLink,
-    GraphTopology,
-    HostSection,
-    InlineLink,
-    LinkException,
-    StarTopology,
-    TwoLevelTopology,
-)
-from hetsim.scenario.specs import host_names
-from hetsim.scenario.tree import Loc, Problem
+from hetsim.scenario.problems import Problem
+from hetsim.scenario.schema import GraphLink, GraphTopology, LinkException, StarTopology, TwoLevelTopology
+from hetsim.scenario.specs import host_names, n_slots
+from hetsim.scenario.tree import Loc
 
 _HOSTS: Loc = ("cluster", "hosts")
 _TOPOLOGY: Loc = ("cluster", "topology")
 _LINKS: Loc = ("cluster", "links")
-_MOST_SHOWN = 12
+_MOST_SHOWN: Final = 12
+_MOST_DEVICES: Final = 200_000
+"""A slip of the pen, such as a count with too many zeros, shall not fill the memory."""
 
 
 def check_cluster(parts: Parts) -> Iterator[Problem]:
@@ -43,6 +39,10 @@ def check_cluster(parts: Parts) -> Iterator[Problem]:
             yield from _check_host(parts, host, (*_HOSTS, index))
     hosts = parts.all_hosts
     if hosts is None:
+        return
+    n_devices = sum(n_slots(host) for host in hosts)
+    if n_devices > _MOST_DEVICES:
+        yield Problem(_HOSTS, f"{n_devices:,} devices in all; at most {_MOST_DEVICES:,}")
         return
     names = [name for host in hosts for name in host_names(host)]
     if parts.topology is not None:

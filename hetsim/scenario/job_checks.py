@@ -1,21 +1,27 @@
 """Problems of jobs that no field has by itself: what belongs together, and what the cluster can hold."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from hetsim.catalog.tables import datasets
 from hetsim.errors import HetsimError
 from hetsim.lookup import did_you_mean
 from hetsim.scenario import policies
 from hetsim.scenario.cluster_checks import duplicate_names
+from hetsim.scenario.hardware import HostSection
 from hetsim.scenario.inputs import input_shape
 from hetsim.scenario.parts import Parts, items
-from hetsim.scenario.schema import HostSection, JobSection
+from hetsim.scenario.problems import Problem
+from hetsim.scenario.schema import JobSection
 from hetsim.scenario.specs import memory_of_slots, n_slots
 from hetsim.scenario.tables import names
-from hetsim.scenario.tree import Loc, Node, Problem
+from hetsim.scenario.tree import Loc, Node
 from hetsim.units import format_gib
 from hetsim.workload.memory import worker_bytes
 from hetsim.workload.table import build_model
+
+_UNKNOWN: Final = 10**9
+"""Devices left by a job that is wrong: more than later jobs ask for, since one message is enough."""
 
 
 def check_jobs(parts: Parts, root: Node) -> Iterator[Problem]:
@@ -42,14 +48,14 @@ def check_jobs(parts: Parts, root: Node) -> Iterator[Problem]:
     n_left = sum(n_slots(host) for host in hosts or [])
     for index, job in enumerate(parts.jobs):
         if job is None:
-            n_left = 10**9  # what a job wrong by itself would have taken is not known
+            n_left = _UNKNOWN
             continue
         at = ("jobs", index)
         yield from _check_times(job, at)
         if hosts is not None:
             yield from _check_room(job, at, hosts, n_left)
             yield from _check_memory(job, at, hosts)
-        n_left = max(0, n_left - job.workers)
+        n_left = n_left - job.workers if job.workers <= n_left else _UNKNOWN
 
 
 def _check_policies(raw: object, root: Node, at: Loc) -> Iterator[Problem]:

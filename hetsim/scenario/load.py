@@ -12,19 +12,10 @@ from hetsim.scenario.fields import Section, shown
 from hetsim.scenario.parts import mapping
 from hetsim.scenario.paths import apply_overrides, set_values
 from hetsim.scenario.points import base_of, check_paths, check_points
+from hetsim.scenario.problems import Problem, issues_of
 from hetsim.scenario.reads import unrecorded
 from hetsim.scenario.schema import MeasuredSection, ScenarioFile
-from hetsim.scenario.tree import (
-    Loc,
-    Node,
-    Place,
-    Problem,
-    UnfitValueError,
-    from_python,
-    issues_of,
-    render,
-    to_python,
-)
+from hetsim.scenario.tree import Loc, Node, Place, UnfitValueError, from_python, render, to_python
 from hetsim.scenario.validate import validate
 from hetsim.scenario.yaml_source import read
 

@@ -8,7 +8,8 @@ from pydantic_core import ErrorDetails
 
 from hetsim.lookup import did_you_mean, unknown
 from hetsim.scenario.fields import CUSTOM, shown
-from hetsim.scenario.tree import Loc, Node, Problem, place_of
+from hetsim.scenario.problems import Problem
+from hetsim.scenario.tree import Loc, Node, place_of
 
 _CONSTRAINTS: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
     "greater_than_equal": lambda ctx: f"must be at least {_number(ctx['ge'])}",

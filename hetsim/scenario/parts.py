@@ -1,19 +1,13 @@
 """The sections of a scenario that are valid by themselves, so that the rest can be checked while others are wrong."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from hetsim.scenario.schema import (
-    GraphTopology,
-    HostSection,
-    JobSection,
-    LinkException,
-    StarTopology,
-    Topology,
-    TwoLevelTopology,
-)
+from hetsim.scenario.hardware import HostSection
+from hetsim.scenario.schema import GraphTopology, JobSection, LinkException, StarTopology, Topology, TwoLevelTopology
 
 T = TypeVar("T")
 
@@ -105,15 +99,15 @@ def parts_of(data: dict[str, Any]) -> Parts:
     cluster = mapping(data, "cluster")
     return Parts(
         data=data,
-        hosts=[_valid(TypeAdapter(HostSection), item) for item in items(cluster, "hosts")],
-        topology=_valid(_TOPOLOGY, cluster.get("topology")),
-        links=[_valid(TypeAdapter(LinkException), item) for item in items(cluster, "links")],
-        jobs=[_valid(TypeAdapter(JobSection), item) for item in items(data, "jobs")],
+        hosts=[_valid(HostSection.model_validate, item) for item in items(cluster, "hosts")],
+        topology=_valid(_TOPOLOGY.validate_python, cluster.get("topology")),
+        links=[_valid(LinkException.model_validate, item) for item in items(cluster, "links")],
+        jobs=[_valid(JobSection.model_validate, item) for item in items(data, "jobs")],
     )
 
 
-def _valid(adapter: TypeAdapter[T], value: object) -> T | None:
+def _valid(make: Callable[[object], T], value: object) -> T | None:
     try:
-        return adapter.validate_python(value)
+        return make(value)
     except ValidationError:
         return None

@@ -7,21 +7,9 @@ from typing import Final
 from hetsim.errors import Issue, ScenarioError
 from hetsim.lookup import unknown
 from hetsim.scenario.messages import known_keys, models_at
+from hetsim.scenario.problems import Problem, issues_of
 from hetsim.scenario.schema import PolicySection, ScenarioFile
-from hetsim.scenario.tree import (
-    Loc,
-    Node,
-    Place,
-    Problem,
-    Scalar,
-    child,
-    from_python,
-    issues_of,
-    item_names,
-    render,
-    replace,
-    to_python,
-)
+from hetsim.scenario.tree import Loc, Node, Place, Scalar, child, from_python, item_names, render, replace, to_python
 from hetsim.scenario.yaml_source import read
 
 _STEP: Final = re.compile(r"(?:^|\.)(?P<key>[^.\[\]=]+)|\[(?P<item>[^\[\]]*)\]")

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from hetsim.scenario.paths import PathError, resolve, set_values
-from hetsim.scenario.tree import Loc, Node, Problem, find, place_of, render, to_python, without
+from hetsim.scenario.problems import Problem
+from hetsim.scenario.tree import Loc, Node, find, place_of, render, to_python, without
 from hetsim.scenario.validate import validate
 
-MOST_POINTS: Final = 256
+MOST_POINTS: Final = 64
 """Points of a comparison that are all checked while loading; of a larger one each value is."""
 
 Axis = tuple[str, tuple[Node, ...]]
@@ -82,11 +83,26 @@ def check_points(tree: Node) -> Iterator[Problem]:
             points.append(list(zip(fields, _items(row)[:-1], strict=True)))
         else:
             yield problem
-    base = base_of(tree)
+    yield from _check_each(base_of(tree), points)
+
+
+def _check_each(base: Node, points: Sequence[Point]) -> Iterator[Problem]:
+    """Yield each problem once, with the values that make it where the value it is about does not do so alone."""
+    bad: dict[Problem, list[Point]] = {}
     for point in points:
         changed = set_values(base, point)
-        _, found = validate(changed)
-        yield from (_at_point(changed, problem, point) for problem in found)
+        for problem in validate(changed)[1]:
+            is_own = any(_is_within(render(changed, problem.loc), axis) for axis, _ in point)
+            place = problem.place or (place_of(changed, problem.loc) if is_own else point[0][1].place)
+            bad.setdefault(Problem(problem.loc, problem.message, place), []).append(point)
+    good = [point for point in points if not any(point in where for where in bad.values())]
+    for problem, where in bad.items():
+        path = render(base, problem.loc)
+        own = [pair for pair in where[0] if _is_within(path, pair[0])]
+        is_alone = own and not any(all(pair in point for pair in own) for point in good)
+        others = [pair for pair in where[0] if pair not in own]
+        message = problem.message if is_alone else f"{problem.message} (with {_setting(others)})"
+        yield Problem(problem.loc, message, problem.place)
 
 
 def _check_row(row: Node, loc: Loc, n_fields: int) -> Problem | None:
@@ -126,14 +142,6 @@ def _combinations(axes: Sequence[Axis]) -> Iterator[Point]:
     for path, values in axes:
         for value in values:
             yield list((first | {path: value}).items())
-
-
-def _at_point(tree: Node, problem: Problem, point: Point) -> Problem:
-    """Return a problem at the place of the value that made it, or with the values that made it."""
-    path = render(tree, problem.loc)
-    if any(_is_within(path, axis) for axis, _ in point):
-        return Problem(problem.loc, problem.message, problem.place or place_of(tree, problem.loc))
-    return Problem(problem.loc, f"{problem.message} (with {_setting(point)})", point[0][1].place)
 
 
 def _is_within(path: str, axis: str) -> bool:

@@ -14,7 +14,8 @@ from hetsim.errors import UnknownNameError
 from hetsim.lookup import find_plugin
 from hetsim.placement.table import POLICIES as PLACEMENTS
 from hetsim.scenario.messages import problems_of
-from hetsim.scenario.tree import Loc, Node, Problem, place_of
+from hetsim.scenario.problems import Problem
+from hetsim.scenario.tree import Loc, Node, place_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Final
 
 from hetsim.catalog.tables import devices, links
 from hetsim.model.cluster import IDLE, Background, DeviceSpec, LinkSpec, Schedule
-from hetsim.scenario.schema import (
+from hetsim.scenario.hardware import (
     BackgroundSection,
     CatalogCpu,
     CatalogDevice,

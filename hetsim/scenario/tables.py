@@ -5,7 +5,6 @@ from typing import Final, Literal
 
 from hetsim.catalog.tables import datasets, devices, links
 from hetsim.lookup import unknown
-from hetsim.metrics.table import METRICS
 from hetsim.workload.table import MODELS
 
 Kind = Literal["device", "CPU", "bus", "peer link", "network link", "model", "data set", "metric"]
@@ -19,6 +18,12 @@ def _links(kind: str) -> tuple[str, ...]:
     return tuple(name for name, spec in links().items() if spec.kind == kind)
 
 
+def _metrics() -> tuple[str, ...]:
+    from hetsim.metrics.table import METRICS
+
+    return tuple(METRICS)
+
+
 _NAMES: Final[Mapping[Kind, Callable[[], tuple[str, ...]]]] = {
     "device": lambda: (*_devices("gpu"), "cpu"),
     "CPU": lambda: _devices("cpu"),
@@ -27,7 +32,7 @@ _NAMES: Final[Mapping[Kind, Callable[[], tuple[str, ...]]]] = {
     "network link": lambda: _links("network"),
     "model": lambda: tuple(MODELS),
     "data set": lambda: tuple(datasets()),
-    "metric": lambda: tuple(METRICS),
+    "metric": _metrics,
 }
 
 

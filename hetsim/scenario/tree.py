@@ -1,11 +1,8 @@
 """What a scenario says, as a tree in which every key and value keeps its place in the file."""
 
-import math
 import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-
-from hetsim.errors import Issue
 
 Scalar = str | int | float | bool | None
 Loc = tuple[str | int, ...]
@@ -62,25 +59,6 @@ class Node:
 
     value: "Scalar | tuple[Node, ...] | dict[str, Entry]"
     place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong at a location of a tree.
-
-    Parameters
-    ----------
-    loc : Loc
-        Which field.
-    message : str
-        What is wrong.
-    place : Place or None
-        Where; by default the place of the field, or of the nearest thing around it that is written.
-    """
-
-    loc: Loc
-    message: str
-    place: Place | None = None
 
 
 class UnfitValueError(ValueError):
@@ -333,32 +311,3 @@ def leaves(root: Node, loc: Loc = ()) -> Iterator[Loc]:
             yield from leaves(item, (*loc, index))
     else:
         yield loc
-
-
-def issues_of(root: Node, problems: list[Problem]) -> list[Issue]:
-    """Return problems as issues, in the order of the file.
-
-    Parameters
-    ----------
-    root : Node
-        The tree they are about.
-    problems : list of Problem
-        In any order.
-
-    Returns
-    -------
-    list of Issue
-        Without repetitions; those that have no line come last.
-    """
-    found: dict[Issue, tuple[float, int]] = {}
-    for problem in problems:
-        place = problem.place or place_of(root, problem.loc)
-        issue = Issue(
-            path=render(root, problem.loc),
-            message=problem.message,
-            file=place.file,
-            line=place.line,
-            column=place.column,
-        )
-        found.setdefault(issue, (place.line or math.inf, place.column))
-    return sorted(found, key=lambda issue: found[issue])

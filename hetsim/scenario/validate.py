@@ -8,8 +8,9 @@ from hetsim.scenario.cluster_checks import check_cluster
 from hetsim.scenario.job_checks import check_jobs
 from hetsim.scenario.messages import problems_of
 from hetsim.scenario.parts import parts_of
+from hetsim.scenario.problems import Problem
 from hetsim.scenario.schema import ScenarioFile
-from hetsim.scenario.tree import Node, Problem, to_python
+from hetsim.scenario.tree import Node, to_python
 
 
 def validate(tree: Node) -> tuple[ScenarioFile | None, list[Problem]]:

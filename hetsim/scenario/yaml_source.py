@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from hetsim.scenario.tree import MAX_DEPTH, Entry, Loc, Node, Place, Problem, Scalar
+from hetsim.scenario.problems import Problem
+from hetsim.scenario.tree import MAX_DEPTH, Entry, Loc, Node, Place, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

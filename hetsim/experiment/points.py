@@ -1,0 +1,203 @@
+"""The points of a comparison, which of them is compared to which, and what the differences are worth."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hetsim.experiment.statistics import mean_interval, speedup
+from hetsim.metrics.table import METRICS
+from hetsim.model.result import Record
+
+_DECISIONS: Final = (".placement", ".aggregation")
+"""Axes below these fields are decisions; all others are the conditions under which decisions are compared."""
+
+JOB: Final = "job"
+"""The label that tells the jobs of one scenario apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonRow:
+    """One point of a comparison, for one job.
+
+    Parameters
+    ----------
+    labels : mapping
+        Value on each axis by field path, and the job where the scenario has several.
+    n : int
+        Replications.
+    mean : float
+        Of the metric, in its unit.
+    ci_low, ci_high : float or None
+        95 % interval of the mean; None with one replication.
+    speedup : float or None
+        How many times better than the baseline, paired by replication; None where there is no ratio.
+    speedup_ci_low, speedup_ci_high : float or None
+        95 % interval of the speed-up.
+    significant : bool or None
+        Whether that interval excludes one; None without an interval.
+    is_baseline : bool
+        Whether other rows are compared to this one.
+    """
+
+    labels: Mapping[str, object]
+    n: int
+    mean: float
+    ci_low: float | None
+    ci_high: float | None
+    speedup: float | None
+    speedup_ci_low: float | None
+    speedup_ci_high: float | None
+    significant: bool | None
+    is_baseline: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the row as ``hetsim compare --json`` prints it.
+
+        Returns
+        -------
+        dict
+            JSON values only.
+        """
+        return {"labels": dict(self.labels)} | self.numbers()
+
+    def numbers(self) -> dict[str, object]:
+        """Return all but the labels.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
+        return {
+            "n": self.n,
+            "mean": self.mean,
+            "ci_low": self.ci_low,
+            "ci_high": self.ci_high,
+            "speedup": self.speedup,
+            "speedup_ci_low": self.speedup_ci_low,
+            "speedup_ci_high": self.speedup_ci_high,
+            "significant": self.significant,
+        }
+
+
+def points_of(axes: Mapping[str, Sequence[object]]) -> tuple[dict[str, object], ...]:
+    """Return every combination of the values of axes.
+
+    Parameters
+    ----------
+    axes : mapping of str to sequence
+        Values by field path.
+
+    Returns
+    -------
+    tuple of dict
+        Value by field path; the last axis changes fastest.
+    """
+    points: list[dict[str, object]] = [{}]
+    for path, values in axes.items():
+        points = [point | {path: value} for point in points for value in values]
+    return tuple(points)
+
+
+def is_decision(path: str) -> bool:
+    """Return whether an axis is a decision, and not a condition under which decisions are compared.
+
+    Parameters
+    ----------
+    path : str
+        Field path.
+
+    Returns
+    -------
+    bool
+        True below a job's placement or aggregation.
+
+    Examples
+    --------
+    >>> is_decision("jobs[train].placement.policy"), is_decision("jobs[train].batch")
+    (True, False)
+    """
+    return any(mark in path for mark in _DECISIONS)
+
+
+def compare_rows(
+    points: Sequence[Mapping[str, object]], records: Sequence[Record], metric: str
+) -> tuple[ComparisonRow, ...]:
+    """Return the rows of a comparison.
+
+    The baseline of a row is the first row with the same job and conditions, that is with the first decision; where no
+    axis is a decision, it is the first row of the job.
+
+    Parameters
+    ----------
+    points : sequence of mapping
+        Value on each axis.
+    records : sequence of Record
+        What each point recorded.
+    metric : str
+        A name of `hetsim.metrics.table.METRICS`.
+
+    Returns
+    -------
+    tuple of ComparisonRow
+        By point, then job.
+    """
+    better = METRICS[metric].better
+    baselines: dict[str, dict[int, float]] = {}
+    rows = []
+    for labels, values in _values(points, records, metric):
+        key = _condition(labels)
+        is_baseline = key not in baselines
+        baseline = baselines.setdefault(key, values)
+        mean = mean_interval([values[replication] for replication in sorted(values)])
+        ratio = speedup(baseline, values, better)
+        rows.append(
+            ComparisonRow(
+                labels=labels,
+                n=mean.n,
+                mean=mean.value,
+                ci_low=mean.low,
+                ci_high=mean.high,
+                speedup=ratio.value if ratio else None,
+                speedup_ci_low=ratio.low if ratio else None,
+                speedup_ci_high=ratio.high if ratio else None,
+                significant=ratio.is_significant if ratio else None,
+                is_baseline=is_baseline,
+            )
+        )
+    return tuple(rows)
+
+
+def _values(
+    points: Sequence[Mapping[str, object]], records: Sequence[Record], metric: str
+) -> Iterator[tuple[dict[str, object], dict[int, float]]]:
+    function = METRICS[metric].function
+    jobs_of = [tuple(dict.fromkeys(run.job for run in record.jobs)) for record in records]
+    has_many = any(len(jobs) > 1 for jobs in jobs_of)
+    for point, record, jobs in zip(points, records, jobs_of, strict=True):
+        for job in jobs:
+            values = {run.replication: float(function(run)) for run in record.jobs if run.job == job}
+            yield dict(point) | ({JOB: job} if has_many else {}), values
+
+
+def _condition(labels: Mapping[str, object]) -> str:
+    has_decision = any(is_decision(path) for path in labels)
+    kept = {path: value for path, value in labels.items() if path == JOB or (has_decision and not is_decision(path))}
+    return json.dumps(kept, sort_keys=True, default=str)
+
+
+def label_text(value: object) -> str:
+    """Return a value of an axis for tables: text as it is, all else as JSON.
+
+    Parameters
+    ----------
+    value : object
+        A JSON value.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

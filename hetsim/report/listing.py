@@ -1,0 +1,36 @@
+"""What a scenario can name, with one line about each."""
+
+from collections.abc import Callable, Mapping
+
+from hetsim.aggregation.table import POLICIES as AGGREGATIONS
+from hetsim.catalog.tables import descriptions
+from hetsim.metrics.table import METRICS
+from hetsim.network.topologies import TOPOLOGIES
+from hetsim.placement.table import POLICIES as PLACEMENTS
+from hetsim.scenario.load import load, shipped
+from hetsim.workload.table import MODELS
+
+
+def listing() -> dict[str, Callable[[], Mapping[str, str]]]:
+    """Return what can be listed.
+
+    Returns
+    -------
+    dict of str to callable
+        By kind: a function that returns the one-line description of each name.
+    """
+    return {
+        "devices": lambda: descriptions("device"),
+        "links": lambda: descriptions("link"),
+        "models": lambda: {name: entry.description for name, entry in MODELS.items()},
+        "datasets": lambda: descriptions("dataset"),
+        "placements": lambda: {name: _first_line(policy) for name, policy in PLACEMENTS.items()},
+        "aggregations": lambda: {name: _first_line(entry.function) for name, entry in AGGREGATIONS.items()},
+        "metrics": lambda: {name: _first_line(metric.function) for name, metric in METRICS.items()},
+        "topologies": lambda: {name: _first_line(topology) for name, topology in TOPOLOGIES.items()},
+        "scenarios": lambda: {name: load(path).description for name, path in shipped().items()},
+    }
+
+
+def _first_line(documented: object) -> str:
+    return (documented.__doc__ or "").strip().partition("\n")[0]

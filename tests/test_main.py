@@ -1,0 +1,247 @@
+"""The command line: what it prints where, its exit codes, and no traceback for a user's mistake."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import hetsim
+from hetsim.__main__ import FAILED, INTERRUPTED, MISUSED, exit_code
+from hetsim.errors import DeadlockError, WorkerError
+
+PLACEMENT = "jobs[train].placement.policy"
+ROOT = Path(hetsim.__file__).parent.parent
+HEAVY = ("numba", "pandas", "matplotlib", "scipy", "pydantic", "simpy", "networkx", "numpy", "yaml")
+
+
+@pytest.fixture
+def scenario(small: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small, sort_keys=False))
+    return "small.yaml"
+
+
+def python(*arguments: str, **options: object) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False, **options
+    )
+
+
+def test_run_prints_a_table_and_saves_a_folder(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    assert exit_code(["run", scenario]) == 0
+    out, err = capsys.readouterr()
+    assert "train ran on busy-0/gpu0" in out
+    assert err == ""
+    (folder,) = Path("results").iterdir()
+    assert f"results in {folder}" in out
+    assert {path.name for path in folder.iterdir()} >= {"jobs.csv", "manifest.json"}
+
+
+def test_compare_prints_a_table_and_saves_a_plot(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    assert exit_code(["compare", scenario, "--out", "elsewhere"]) == 0
+    assert "infrastructure-aware" in capsys.readouterr().out
+    (folder,) = Path("elsewhere").iterdir()
+    assert (folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_json_is_alone_on_standard_output(command: str, scenario: str, capsys: pytest.CaptureFixture) -> None:
+    assert exit_code([command, scenario, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["scenario"] == "small"
+    assert err.startswith("results in results")
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_quiet_and_no_save(command: str, scenario: str, capsys: pytest.CaptureFixture) -> None:
+    assert exit_code([command, scenario, "--quiet", "--no-save"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert not Path("results").exists()
+
+
+def test_options_change_what_is_run(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    options = ["--set", "jobs[train].steps=2", "--replications", "5", "--seed", "11", "--json", "--no-save"]
+    assert exit_code(["run", scenario, *options]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert len(content["jobs"]) == 5
+    assert exit_code(["run", scenario, *options, "--set", "seed=12"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"] == content["jobs"]
+    assert exit_code(["run", scenario, *options, "--seed", "12"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"] != content["jobs"]
+
+
+def test_axes_are_crossed_with_those_of_the_file(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    axes = ["--axis", "jobs[train].gradient=1 MB,2 MB", "--axis", f"{PLACEMENT}=random,round-robin"]
+    assert exit_code(["compare", scenario, *axes, "--metric", "samples_per_s", "--json", "--no-save"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["metric"] == "samples_per_s"
+    assert [tuple(row["labels"].values()) for row in content["rows"]] == [
+        ("random", "1 MB"),
+        ("random", "2 MB"),
+        ("round-robin", "1 MB"),
+        ("round-robin", "2 MB"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["run", "small.yaml", "--set", "jobs[train].wrokers=2"], "did you mean 'workers'?"),
+        (["run", "small.yaml", "--set", "jobs[train].workers=99"], "99"),
+        (["run", "small.yaml", "--processes", "0"], "0 is not in the range x>=1"),
+        (["run", "small.yaml", "--bogus"], "No such option"),
+        (["run"], "Missing argument 'SCENARIO'"),
+        (["comapre", "small.yaml"], "no command 'comapre'; did you mean 'compare'? Known: check, compare"),
+        (["compare", "small.yaml", "--metric", "train_tme_s"], "did you mean 'train_time_s'?"),
+        (["compare", "small.yaml", "--axis", "jobs[train].steps"], "is not of the form PATH=V1,V2"),
+        (["compare", "small.yaml", "--axis", "jobs[train].step=1,2"], "did you mean 'steps'?"),
+        (["compare", "small.yaml", "--axis", "jobs[train].steps=1,zwei"], "zwei"),
+        (["run", "small.yaml", "--out", "small.yaml"], "small.yaml: Not a directory"),
+        (["list", "device"], "did you mean 'devices'?"),
+        (["check", "small.yaml", "nowhere.yaml"], "nowhere.yaml: no such file"),
+    ],
+)
+def test_mistakes_end_with_two_and_a_message(
+    arguments: list[str], message: str, scenario: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert exit_code(arguments) == MISUSED
+    assert message in capsys.readouterr().err
+
+
+def test_each_problem_has_a_line(scenario: str, small: dict, capsys: pytest.CaptureFixture) -> None:
+    small["jobs"][0] |= {"workers": 0, "steps": -1}
+    Path(scenario).write_text(yaml.safe_dump(small))
+    assert exit_code(["run", scenario]) == MISUSED
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 2
+    assert all(line.startswith("small.yaml:") for line in err.splitlines())
+
+
+def test_nothing_to_compare(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    small = yaml.safe_load(Path(scenario).read_text())
+    del small["compare"]
+    Path(scenario).write_text(yaml.safe_dump(small))
+    assert exit_code(["compare", scenario]) == MISUSED
+    assert "--axis jobs[0].placement.policy=" in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (DeadlockError("nobody moves", 1.0), (FAILED, "Error: at 1 s: nobody moves")),
+        (WorkerError("gone"), (FAILED, "Error: gone")),
+        (KeyboardInterrupt(), (INTERRUPTED, "interrupted")),
+        (OSError(28, "No space left on device", "results/x"), (MISUSED, "Error: results/x: No space left on device")),
+    ],
+)
+def test_failures_have_their_own_codes(
+    error: BaseException,
+    expected: tuple[int, str],
+    scenario: str,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("hetsim.experiment.api.run", fail)
+    assert exit_code(["run", scenario]) == expected[0]
+    assert expected[1] in capsys.readouterr().err
+
+
+def test_check_counts_what_it_found(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    assert exit_code(["check", scenario]) == 0
+    assert capsys.readouterr().out == "small.yaml: ok, 4 hosts, 4 devices, 1 job, 2 points to compare\n"
+
+
+def test_list_describes_everything(capsys: pytest.CaptureFixture) -> None:
+    assert exit_code(["list"]) == 0
+    out = capsys.readouterr().out
+    for name in ("V100", "PCIe3-x16", "resnet50", "imagenet", "default-tensorflow", "ring", "train_time_s", "star"):
+        (line,) = [line for line in out.splitlines() if line.split()[:1] == [name]]
+        assert len(line.split()) > 3, line
+    assert exit_code(["list", "scenarios"]) == 0
+    assert "busy-datacenter" in capsys.readouterr().out
+
+
+def test_init_writes_a_scenario_that_is_sound_and_keeps_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(["init"]) == 0
+    assert exit_code(["check", "scenario.yaml"]) == 0
+    Path("scenario.yaml").write_text("mine")
+    assert exit_code(["init"]) == MISUSED
+    assert "--force" in capsys.readouterr().err
+    assert Path("scenario.yaml").read_text() == "mine"
+    assert exit_code(["init", "--force"]) == 0
+    assert Path("scenario.yaml").read_text() != "mine"
+
+
+def test_schema_is_json(capsys: pytest.CaptureFixture) -> None:
+    assert exit_code(["schema"]) == 0
+    assert "jobs" in json.loads(capsys.readouterr().out)["properties"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
+def test_help_is_light(arguments: list[str]) -> None:
+    script = (
+        "import sys; from hetsim.__main__ import exit_code; code = exit_code(sys.argv[1:]);"
+        f"heavy = sorted(set(sys.modules) & set({HEAVY!r})); sys.exit(code or ', '.join(heavy) or 0)"
+    )
+    done = python("-c", script, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "hetsim" in done.stdout
+
+
+def test_same_bytes_in_two_processes_with_any_hash_seed(scenario: str) -> None:
+    folders = []
+    for seed in ("0", "12345"):
+        done = python("-m", "hetsim", "compare", scenario, "--out", seed, env={"PYTHONHASHSEED": seed})
+        assert (done.returncode, done.stderr) == (0, "")
+        (folder,) = Path(seed).iterdir()
+        folders.append({path.name: path.read_bytes() for path in folder.iterdir()} | {"": folder.name.encode()})
+    assert folders[0] == folders[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+def test_reader_that_leaves_early_hears_nothing() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "hetsim", "list"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_interrupt_ends_quietly(processes: str, scenario: str) -> None:
+    command = ["run", scenario, "--replications", "100000", "--processes", processes, "--no-save"]
+    job = subprocess.Popen(
+        [sys.executable, "-m", "hetsim", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        job.communicate(timeout=6)
+    os.killpg(job.pid, signal.SIGINT)
+    _, err = job.communicate(timeout=20)
+    assert (job.returncode, err.strip()) == (INTERRUPTED, "interrupted")
