@@ -112,7 +112,9 @@ def run_command(
     metavar="PATH=V1,V2",
     help="Values to try for a field: replaces the same field of the scenario's compare section, or is crossed with it.",
 )
-@click.option("--metric", default="train_time_s", show_default=True, help="What to compare: see 'hetsim list metrics'.")
+@click.option(
+    "--metric", help="What to compare: see 'hetsim list metrics'; the training time, or what was measured, if left out."
+)
 def compare_command(
     *,
     scenario: str,
@@ -125,11 +127,12 @@ def compare_command(
     as_json: bool,
     quiet: bool,
     axes: tuple[str, ...],
-    metric: str,
+    metric: str | None,
 ) -> None:
     """Compare policies, or any other values.
 
-    All points meet the same random draws. The values come from the scenario's compare section and from --axis.
+    All points meet the same random draws. The values come from the scenario's compare section and from --axis; a
+    scenario with measured values and neither of these is held against its measurements.
     """
     from hetsim.experiment.api import compare
 
@@ -148,15 +151,18 @@ def compare_command(
         )
     folder = None
     if not no_save:
+        from hetsim.report.measured import measured_figure
         from hetsim.report.plot import comparison_figure, to_png
 
-        folder = comparison.save(out, extra={"comparison.png": to_png(comparison_figure(comparison))})
+        figure = measured_figure(comparison) if comparison.measured else comparison_figure(comparison)
+        folder = comparison.save(out, extra={"comparison.png": to_png(figure)})
     if as_json:
         _say(_as_json(comparison.to_dict()))
     elif not quiet:
+        from hetsim.report.measured import measured_table
         from hetsim.report.tables import comparison_table
 
-        _say(comparison_table(comparison))
+        _say(measured_table(comparison) if comparison.measured else comparison_table(comparison))
     _say_saved(folder, as_json=as_json, quiet=quiet)
 
 
@@ -178,6 +184,8 @@ def check(scenarios: tuple[str, ...]) -> None:
         else:
             counts = ((cluster.hosts, "host"), (cluster.devices, "device"), (jobs, "job"))
             parts = [_count(len(things), name) for things, name in counts]
+            if loaded.measured is not None:
+                parts.append(f"{_count(len(loaded.measured.rows), 'measured value')}")
             if loaded.axes:
                 parts.append(f"{_count(math.prod(map(len, loaded.axes.values())), 'point')} to compare")
             _say(f"{scenario}: ok, {', '.join(parts)}")

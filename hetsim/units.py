@@ -2,6 +2,7 @@
 
 import math
 import re
+from decimal import Decimal
 from typing import Final, Literal
 
 from hetsim.errors import UnitError
@@ -14,32 +15,40 @@ TICKS_PER_S: Final = 10**12
 MAX_TICKS: Final = 2**63 - 1
 """Ticks are int64: 106 days."""
 
-_SI: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_IEC: Final = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+_SI: Final = {"": "1", "k": "1e3", "M": "1e6", "G": "1e9", "T": "1e12", "P": "1e15"}
+_IEC: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 
 
-def _prefixed(symbol: str, scale: float, *, binary: bool) -> dict[str, float]:
+def _prefixed(symbol: str, scale: str, *, binary: bool) -> dict[str, Decimal]:
     prefixes = _SI | _IEC if binary else _SI
-    return {prefix + symbol: factor * scale for prefix, factor in prefixes.items()}
+    return {prefix + symbol: Decimal(factor) * Decimal(scale) for prefix, factor in prefixes.items()}
 
 
-_BYTES: Final = _prefixed("B", 1.0, binary=True) | _prefixed("bit", 0.125, binary=True)
-_UNITS: Final[dict[Dimension, dict[str, float]]] = {
-    "time": {
-        "ps": 1e-12,
-        "ns": 1e-9,
-        "us": 1e-6,
-        "µs": 1e-6,
-        "ms": 1e-3,
-        "s": 1.0,
-        "min": 60.0,
-        "h": 3600.0,
-        "d": 86400.0,
-    },
+_BYTES: Final = _prefixed("B", "1", binary=True) | _prefixed("bit", "0.125", binary=True)
+_TIMES: Final = {
+    "ps": "1e-12",
+    "ns": "1e-9",
+    "us": "1e-6",
+    "µs": "1e-6",
+    "ms": "1e-3",
+    "s": "1",
+    "min": "60",
+    "h": "3600",
+    "d": "86400",
+}
+_UNITS: Final[dict[Dimension, dict[str, Decimal]]] = {
+    "time": {unit: Decimal(scale) for unit, scale in _TIMES.items()},
     "bytes": _BYTES,
-    "rate": {f"{unit}/s": factor for unit, factor in _BYTES.items()} | _prefixed("bps", 0.125, binary=False),
-    "flop": _prefixed("FLOP", 1.0, binary=False),
-    "flop rate": _prefixed("FLOP/s", 1.0, binary=False) | _prefixed("FLOPS", 1.0, binary=False),
+    "rate": {f"{unit}/s": factor for unit, factor in _BYTES.items()} | _prefixed("bps", "0.125", binary=False),
+    "flop": _prefixed("FLOP", "1", binary=False),
+    "flop rate": _prefixed("FLOP/s", "1", binary=False) | _prefixed("FLOPS", "1", binary=False),
+}
+_NOUNS: Final[dict[Dimension, str]] = {
+    "time": "a time",
+    "bytes": "an amount of data",
+    "rate": "a data rate",
+    "flop": "an amount of arithmetic",
+    "flop rate": "a rate of arithmetic",
 }
 _EXAMPLES: Final[dict[Dimension, str]] = {
     "time": "25 us, 60 ms, 1.5 h",
@@ -64,7 +73,8 @@ def parse(text: object, dimension: Dimension) -> float:
     Returns
     -------
     float
-        Seconds, bytes, bytes per second, FLOP or FLOP per second.
+        Seconds, bytes, bytes per second, FLOP or FLOP per second: the float nearest to what is written, so that the
+        same quantity in other units is the same number.
 
     Raises
     ------
@@ -77,16 +87,21 @@ def parse(text: object, dimension: Dimension) -> float:
     1250000000.0
     >>> parse("64 KiB", "bytes")
     65536.0
+    >>> parse("25 us", "time") == parse("0.025 ms", "time") == 25e-6
+    True
     """
-    example = f"for example {_EXAMPLES[dimension]}"
     if not isinstance(text, str):
-        raise UnitError(f"{text!r} has no unit: write a {dimension} with its unit, {example}")
+        raise UnitError(f"{text!r} has no unit: write {_wanted(dimension)}")
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise UnitError(f"{text!r} is not a {dimension}: write a number and a unit, {example}")
+        raise UnitError(
+            f"{text!r} is not {_NOUNS[dimension]}: write a number and a unit, such as {_EXAMPLES[dimension]}"
+        )
     number, unit = match.groups()
-    factor = _factor(text, unit, dimension, example)
-    value = float(number) * factor
+    factor = _factor(text, unit, dimension)
+    if not math.isfinite(float(number)):
+        raise UnitError(f"{text!r} is not finite")
+    value = float(Decimal(number) * factor)
     if not math.isfinite(value):
         raise UnitError(f"{text!r} is not finite")
     if value < 0:
@@ -94,18 +109,22 @@ def parse(text: object, dimension: Dimension) -> float:
     return value
 
 
-def _factor(text: str, unit: str, dimension: Dimension, example: str) -> float:
+def _wanted(dimension: Dimension) -> str:
+    return f"{_NOUNS[dimension]} with its unit, such as {_EXAMPLES[dimension]}"
+
+
+def _factor(text: str, unit: str, dimension: Dimension) -> Decimal:
     if not unit:
-        raise UnitError(f"{text!r} has no unit: write a {dimension} with its unit, {example}")
+        raise UnitError(f"{text!r} has no unit: write {_wanted(dimension)}")
     factor = _UNITS[dimension].get(unit)
     if factor is not None:
         return factor
     for other, table in _UNITS.items():
         if unit in table:
-            raise UnitError(f"{text!r} is a {other}, not a {dimension}: {example}")
+            raise UnitError(f"{text!r} is {_NOUNS[other]}, not {_NOUNS[dimension]} such as {_EXAMPLES[dimension]}")
     near = [known for known in _UNITS[dimension] if known.lower() == unit.lower()]
-    hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
-    raise UnitError(f"{text!r} has the unknown unit {unit!r}{hint} A {dimension} is {example}")
+    hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ";"
+    raise UnitError(f"{text!r} has the unknown unit {unit!r}{hint} write {_wanted(dimension)}")
 
 
 def to_ticks(duration_s: float) -> int:

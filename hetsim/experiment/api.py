@@ -15,6 +15,7 @@ from hetsim.experiment.comparison import Comparison
 from hetsim.experiment.execute import Outcome, Progress, Setup, execute
 from hetsim.experiment.fingerprint import fingerprint
 from hetsim.experiment.inputs import inputs
+from hetsim.experiment.measured import Measured, measured_rows
 from hetsim.experiment.points import compare_rows, points_of
 from hetsim.experiment.result import Result, point_content
 from hetsim.lookup import find
@@ -70,12 +71,14 @@ def compare(
     scenario: Source,
     axes: Mapping[str, Sequence[object]] | None = None,
     *,
-    metric: str = "train_time_s",
+    metric: str | None = None,
     seed: int | None = None,
     processes: int = 1,
     on_progress: Progress | None = None,
 ) -> Comparison:
     """Run a scenario at every combination of some values, with the same random draws at each.
+
+    A scenario that has measured values and no values to try is run at the points of its measurements.
 
     Parameters
     ----------
@@ -83,8 +86,8 @@ def compare(
         A file, the name of a shipped scenario, the content of a file, or a loaded scenario.
     axes : mapping of str to sequence, optional
         Values to try by field path, instead of the scenario's own ``compare:`` section.
-    metric : str
-        What to compare, a name of `hetsim.metrics.table.METRICS`.
+    metric : str, optional
+        What to compare, a name of `hetsim.metrics.table.METRICS`; left out, the training time, or what was measured.
     seed : int, optional
         Instead of the scenario's own.
     processes : int
@@ -108,25 +111,32 @@ def compare(
     SimulationError
         If the simulation cannot go on.
     """
-    find(METRICS, metric, "metric")
     loaded = _loaded(scenario)
-    chosen = _axes(loaded, axes)
+    chosen, measured = _axes(loaded, axes)
+    metric = metric or (measured.metric if measured else "train_time_s")
+    find(METRICS, metric, "metric")
     base = loaded.with_values({} if seed is None else {"seed": seed})
-    points = points_of(chosen)
+    points = measured.points if measured else points_of(chosen)
     scenarios = _at_points(base, points)
     with reads() as seen:
         setups = [_build(point) for point in scenarios]
     outcomes = execute(setups, processes=processes, on_progress=on_progress)
-    content = {"scenario": point_content(base), "axes": {path: list(chosen[path]) for path in chosen}, "metric": metric}
+    rows = compare_rows(points, [outcome.record for outcome in outcomes], metric)
+    is_measured = measured is not None and metric == measured.metric
+    content = {"scenario": point_content(base), "points": list(points), "metric": metric}
     results = zip(scenarios, setups, outcomes, strict=True)
     return Comparison(
         scenario=base,
         metric=metric,
         axes=chosen,
+        points=points,
         results=tuple(_result(point, setup, outcome, unread(point, seen)) for point, setup, outcome in results),
-        rows=compare_rows(points, [outcome.record for outcome in outcomes], metric),
+        rows=rows,
         fingerprint=fingerprint(content, setups),
         unread=tuple(unread(base, seen)),
+        source=measured.source if measured else "",
+        scale=measured.scale if measured else "",
+        measured=measured_rows(measured, [row.mean for row in rows]) if measured and is_measured else (),
     )
 
 
@@ -160,19 +170,31 @@ def _result(scenario: Scenario, setup: Setup, outcome: Outcome, never_read: Sequ
     )
 
 
-def _axes(scenario: Scenario, axes: Mapping[str, Sequence[object]] | None) -> dict[str, tuple[object, ...]]:
+def _axes(
+    scenario: Scenario, axes: Mapping[str, Sequence[object]] | None
+) -> tuple[dict[str, tuple[object, ...]], Measured | None]:
+    """Return the values to try, or the measurements of a scenario that tries none."""
     chosen = {path: tuple(values) for path, values in (scenario.axes if axes is None else axes).items()}
-    if not chosen:
-        example = "jobs[0].placement.policy: [default-tensorflow, infrastructure-aware]"
-        text = (
-            "nothing to compare: add a section to the scenario, such as 'compare: {" + example + "}', or give axes, "
-            "such as --axis jobs[0].placement.policy=default-tensorflow,infrastructure-aware"
-        )
-        raise ScenarioError([Issue(path="compare", message=text)])
     empty = [Issue(path=path, message="an axis needs one value or more") for path in chosen if not chosen[path]]
     if empty:
         raise ScenarioError(empty)
-    return chosen
+    if chosen:
+        return chosen, None
+    section = scenario.measured
+    if section is not None:
+        return {}, Measured(
+            metric=section.metric,
+            source=section.source,
+            scale=section.scale,
+            points=tuple(dict(zip(section.fields, row, strict=False)) for row in section.rows),
+            values=tuple(float(str(row[-1])) for row in section.rows),
+        )
+    example = "jobs[0].placement.policy: [default-tensorflow, infrastructure-aware]"
+    text = (
+        "nothing to compare: add a section to the scenario, such as 'compare: {" + example + "}', or give axes, "
+        "such as --axis jobs[0].placement.policy=default-tensorflow,infrastructure-aware"
+    )
+    raise ScenarioError([Issue(path="compare", message=text)])
 
 
 def _at_points(base: Scenario, points: Sequence[Mapping[str, object]]) -> list[Scenario]:

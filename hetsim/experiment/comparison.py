@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from hetsim.experiment.folders import write_folder
 from hetsim.experiment.inputs import Input
-from hetsim.experiment.points import ComparisonRow, label_text, points_of
+from hetsim.experiment.measured import MeasuredRow
+from hetsim.experiment.points import ComparisonRow, label_text
 from hetsim.experiment.result import Result, frame, placements, provenance, to_json
 from hetsim.experiment.rows import Row, job_rows, to_csv
 from hetsim.scenario.load import Scenario
@@ -27,34 +28,39 @@ class Comparison:
     metric : str
         What is compared.
     axes : mapping of str to tuple
-        Values by field path.
+        Values by field path; empty if the points are those of measurements.
     results : tuple of Result
-        By point, the last axis fastest.
+        By point.
     rows : tuple of ComparisonRow
         By point, then job.
     fingerprint : str
         Names the comparison.
+    points : tuple of dict
+        Value by field path, by point.
     unread : tuple of str
         Fields that were written and never read at any point.
+    source, scale : str
+        Of the measurements, if there are any: where they come from, and the field that linear scaling goes by.
+    measured : tuple of MeasuredRow
+        Measured values beside simulated ones, by point; empty if the scenario measures nothing.
     """
 
     scenario: Scenario
     metric: str
     axes: Mapping[str, tuple[object, ...]]
+    points: tuple[Mapping[str, object], ...]
     results: tuple[Result, ...] = field(repr=False)
     rows: tuple[ComparisonRow, ...]
     fingerprint: str
     unread: tuple[str, ...] = ()
+    source: str = ""
+    scale: str = ""
+    measured: tuple[MeasuredRow, ...] = ()
 
     @property
     def folder_name(self) -> str:
         """Name of the results folder: scenario and fingerprint."""
         return f"{self.scenario.name}-{self.fingerprint}"
-
-    @property
-    def points(self) -> tuple[dict[str, object], ...]:
-        """Value on each axis, by point."""
-        return points_of(self.axes)
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -79,11 +85,14 @@ class Comparison:
         dict
             JSON values only.
         """
-        return {
+        content: dict[str, object] = {
             "scenario": self.scenario.name,
             "metric": self.metric,
             "rows": [row.to_dict() for row in self.rows],
         }
+        if self.measured:
+            content["measured"] = [{"labels": dict(row.labels)} | row.numbers() for row in self.measured]
+        return content
 
     def manifest(self) -> dict[str, object]:
         """Return what the comparison rests on and how to get it again.
@@ -98,6 +107,7 @@ class Comparison:
             "scenario": self.scenario.resolved(),
             "metric": self.metric,
             "axes": {path: list(values) for path, values in self.axes.items()},
+            **({"measured_source": self.source} if self.measured else {}),
             **provenance(self.fingerprint, self.results[0].setup.seed, self.inputs, self.unread),
             "points": [
                 {
@@ -135,6 +145,8 @@ class Comparison:
             "jobs.csv": to_csv(self._job_table()),
             "manifest.json": to_json(self.manifest()),
         }
+        if self.measured:
+            files["measured.csv"] = to_csv([_cells(row.labels) | row.numbers() for row in self.measured])
         return write_folder(Path(out), self.folder_name, files | dict(extra or {}))
 
     def _table(self) -> list[Row]:

@@ -123,7 +123,9 @@ def measured_rows(measured: Measured, simulated: Sequence[float]) -> tuple[Measu
 def _scale(measured: Measured, point: Mapping[str, object]) -> float:
     value = point[measured.scale]
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise ScenarioError([Issue(path="measured.scale", message=f"{measured.scale} is {value!r}, no positive number")])
+        raise ScenarioError(
+            [Issue(path="measured.scale", message=f"{measured.scale} is {value!r}, no positive number")]
+        )
     return float(value)
 
 

@@ -8,6 +8,7 @@ import networkx as nx
 
 from hetsim.errors import HetsimError
 from hetsim.model.cluster import Cluster, Link, share_at
+from hetsim.units import to_ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,7 @@ class Routes:
         self._graph.add_nodes_from(host.name for host in cluster.hosts)
         self._graph.add_nodes_from(cluster.switches)
         for link in cluster.links:
-            tie = 1e-6 * min(link.latency_s, 1e3) + 1e-9 / max(link.bytes_per_s, 1.0)
-            self._graph.add_edge(link.a, link.b, link=link, weight=1.0 + tie)
+            self._graph.add_edge(link.a, link.b, link=link, weight=_weight(link))
         self._paths: dict[tuple[str, str], tuple[Hop, ...]] = {}
 
     def path(self, source: str, target: str) -> tuple[Hop, ...]:
@@ -112,3 +112,9 @@ class Routes:
         return min(
             (hop.link.bytes_per_s * (1.0 - share_at(hop.link.background, time_s)) for hop in hops), default=math.inf
         )
+
+
+def _weight(link: Link) -> int:
+    """Return a whole number whose sums order ways by links, then latency, then the inverse of the rate."""
+    slowness = int(1e18 / max(link.bytes_per_s, 1.0))
+    return 10**40 + 10**20 * to_ticks(min(link.latency_s, 1e5)) + slowness

@@ -53,10 +53,10 @@ def comparison_table(comparison: Comparison) -> str:
     seed = comparison.results[0].setup.seed
     parts = [
         f"{comparison.scenario.name}: {label}, {metric.better} is better; {_replications(n)}, seed {seed}",
-        _grid(header, rows),
+        grid(header, rows),
         _comparison_legend(comparison, n),
     ]
-    return "\n\n".join(parts) + _footer(comparison.inputs, comparison.unread)
+    return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread)
 
 
 def _comparison_cells(row: ComparisonRow, paths: Sequence[str]) -> list[str]:
@@ -110,12 +110,12 @@ def run_table(result: Result) -> str:
     n = result.setup.n_replications
     parts = [
         f"{result.scenario.name}: {_replications(n)}, seed {result.setup.seed}",
-        _grid(header, rows),
+        grid(header, rows),
         _run_legend(n),
         "\n".join(_describe(job) for job in result.setup.jobs),
         "\n".join(_placement_lines(result)),
     ]
-    return "\n\n".join(parts) + _footer(result.inputs, result.unread, detailed=True)
+    return "\n\n".join(parts) + footer(result.inputs, result.unread, detailed=True)
 
 
 def _job_cells(runs: Sequence[JobRun]) -> list[str]:
@@ -170,11 +170,27 @@ def _shown(names: Sequence[object]) -> str:
     return text if len(names) <= _SHOWN_DEVICES else f"{text} and {len(names) - _SHOWN_DEVICES} more"
 
 
-def _footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = False) -> str:
+def footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = False) -> str:
+    """Return what a table rests on, and what was written in vain.
+
+    Parameters
+    ----------
+    inputs : sequence of Input
+        What the results rest on.
+    unread : sequence of str
+        Fields never read.
+    detailed : bool
+        Whether to list every input, or only how many there are of each basis.
+
+    Returns
+    -------
+    str
+        Begins with an empty line.
+    """
     counts = ", ".join(f"{n} {basis}" for basis, n in count_by_basis(inputs).items())
     lines = ["", f"Inputs: {counts} (manifest.json names method and source of each)"]
     if detailed:
-        lines += ["  " + line for line in _grid([], [[item.basis, item.input] for item in inputs]).splitlines()]
+        lines += ["  " + line for line in grid([], [[item.basis, item.input] for item in inputs]).splitlines()]
     if unread:
         lines.append(f"Written in the scenario but never read: {', '.join(unread)}")
     return "\n" + "\n".join(lines)
@@ -184,7 +200,21 @@ def _replications(n: int) -> str:
     return f"{n} replication{'s' if n != 1 else ''}"
 
 
-def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return cells as an aligned table.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns; none for a plain list.
+    rows : sequence of sequence of str
+        Cells.
+
+    Returns
+    -------
+    str
+        Lines.
+    """
     # Texts are laid out as they are: tabulate must not read '1e3' or '007' as numbers.
     style = "simple" if header else "plain"
     return tabulate(rows, headers=header, tablefmt=style, disable_numparse=True)
