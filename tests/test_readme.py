@@ -36,7 +36,9 @@ def test_the_scenario_runs() -> None:
     assert comparison.unread == ()
 
 
-def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+def test_the_python_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
     (code,) = blocks("python")
     script = tmp_path / "example.py"
     script.write_text(code, encoding="utf-8")
