@@ -48,7 +48,7 @@ class Fluid:
             self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
         slot = self._free.pop()
         self._active[slot] = activity
-        kernel.start(self._state, slot, activity.kind, activity.amount, now)
+        kernel.start(self._state, slot, activity.order, activity.kind, activity.amount, now)
         self._is_touched = True
 
     def set_capacity(self, resource: int, capacity: float) -> None:

@@ -8,7 +8,7 @@ from simpy.events import Event
 
 from hetsim.engine.clock import Clock
 from hetsim.engine.recorder import RankRecorder
-from hetsim.engine.resources import Activity, Latency, Order, Passage, Shared, Usage
+from hetsim.engine.resources import ITERATION_BITS, Activity, Latency, Order, Passage, Shared, Usage
 from hetsim.engine.settle import Settlement
 from hetsim.model.plan import Delay, Flow, Program, Push, Wait, Work
 from hetsim.model.result import IntArray
@@ -48,8 +48,8 @@ class Interpreter:
         What all programs share.
     program : Program
         What to do.
-    index : int
-        Of the program in its plan.
+    first : int
+        Number of the program's first instruction among all instructions of the plan.
     work_ticks : mapping of int to IntArray, shape (n_iterations,)
         Drawn duration of each `Work`, by position in the body.
     recorder : RankRecorder or None
@@ -60,14 +60,14 @@ class Interpreter:
         self,
         machine: Machine,
         program: Program,
-        index: int,
+        first: int,
         work_ticks: Mapping[int, IntArray],
         recorder: RankRecorder | None,
     ) -> None:
         self.program = program
         self.waits_for = ""
         self._machine = machine
-        self._index = index
+        self._first = first
         self._work_ticks = work_ticks
         self._recorder = recorder
         self.process = machine.env.process(self._run())
@@ -76,14 +76,14 @@ class Interpreter:
         """Interpret the program."""
         for iteration in range(self.program.n_iterations):
             for position, instruction in enumerate(self.program.body):
-                order = (self._index, position, iteration)
+                order = (self._first + position) << ITERATION_BITS | iteration
                 match instruction:
                     case Flow():
-                        self._send(instruction, order)
+                        self._send(instruction, order, iteration)
                     case Wait():
-                        yield from self._wait(instruction, order)
+                        yield from self._wait(instruction, order, iteration)
                     case Work():
-                        yield from self._work(instruction, order)
+                        yield from self._work(instruction, self._work_ticks[position], order, iteration)
                     case Push():
                         self._machine.settlement.push(instruction.counter, order)
                     case Delay():
@@ -92,25 +92,25 @@ class Interpreter:
             if self._recorder is not None:
                 self._recorder.end_step(iteration, self._machine.env.tick)
 
-    def _work(self, work: Work, order: Order) -> Generator[Event, object, None]:
+    def _work(self, work: Work, ticks: IntArray, order: Order, iteration: int) -> Generator[Event, object, None]:
         home = self._machine.resources[work.resources[0]]
         self.waits_for = f"its work on {home.name}"
         start = self._machine.env.tick
         kind = self._machine.kinds[usage_of(work)]
-        yield Activity(home, kind=kind, amount=float(self._work_ticks[order[1]][order[2]]), order=order)
+        yield Activity(home, kind=kind, amount=float(ticks[iteration]), order=order)
         if self._recorder is not None:
-            self._recorder.end_work(order[2], start, self._machine.env.tick)
+            self._recorder.end_work(iteration, start, self._machine.env.tick)
 
-    def _wait(self, wait: Wait, order: Order) -> Generator[Event, object, None]:
-        threshold = wait.base + wait.stride * order[2]
+    def _wait(self, wait: Wait, order: Order, iteration: int) -> Generator[Event, object, None]:
+        threshold = wait.base + wait.stride * iteration
         counter = self._machine.settlement.counters[wait.counter]
         if counter.value < threshold:
             self.waits_for = f"counter {counter.name!r} >= {threshold}"
             yield self._machine.settlement.reach(wait.counter, threshold, order)
 
-    def _send(self, flow: Flow, order: Order) -> None:
+    def _send(self, flow: Flow, order: Order, iteration: int) -> None:
         if self._recorder is not None:
-            self._recorder.start_transfer(order[2], self._machine.env.tick)
+            self._recorder.start_transfer(iteration, self._machine.env.tick)
         carry = partial(self._carry, flow, order)
         if flow.latency_ticks:
             Passage(self._machine.latency, ticks=flow.latency_ticks, order=order, then=carry)

@@ -10,8 +10,11 @@ from hetsim.engine.clock import Clock
 if TYPE_CHECKING:
     from hetsim.engine.settle import Settlement
 
-Order = tuple[int, int, int]
-"""(program, instruction, iteration): the order in which things of one tick happen."""
+Order = int
+"""Instruction of the plan, then iteration, as one number: the order in which things of one tick happen."""
+
+ITERATION_BITS = 31
+"""Low bits of an order that hold the iteration."""
 
 Usage = tuple[tuple[int, float], ...]
 """Resources of an activity, each with its use for one unit of progress."""

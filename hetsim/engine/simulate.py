@@ -51,12 +51,14 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
     )
     recorders: list[list[RankRecorder]] = [[] for _ in plan.jobs]
     interpreters = []
-    for index, program in enumerate(plan.programs):
+    first = 0
+    for program in plan.programs:
         recorder = RankRecorder(program.n_iterations) if program.rank >= 0 else None
         if recorder is not None:
             recorders[program.job].append(recorder)
         ticks = _work_ticks(program, seed, replication)
-        interpreters.append(Interpreter(machine, program, index, ticks, recorder))
+        interpreters.append(Interpreter(machine, program, first, ticks, recorder))
+        first += len(program.body)
     settlement.start()
     env.run()
     _check_ended(interpreters, plan, fluid, env.tick)

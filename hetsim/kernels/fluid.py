@@ -3,7 +3,7 @@
 An activity (a transfer, or work on a device) uses each of its resources at ``coefficient * rate``. Rates are max-min
 fair: they rise together until a resource is full, which freezes its activities (progressive filling; Bertsekas and
 Gallager, "Data Networks", 2nd edition 1992, section 6.5.2). Only the connected component of resources that changed is
-solved again, its members in ascending slots.
+solved again, its members in the order of their idents, so that rates do not depend on which slots are free.
 
 What remains of an activity is brought forward only when its rate changes, to ``remaining - rate * elapsed``; its end is
 ``since + ceil(remaining / rate)``.
@@ -43,8 +43,8 @@ class State(NamedTuple):
         Amount per tick, and amount moved by activities that have ended.
     head : IntArray, shape (n_resources,)
         First node of the list of a resource's users. Node ``slot * width + j`` is the j-th use of that slot's activity.
-    kind : IntArray, shape (n_slots,)
-        Of the activity in a slot; -1 in a free slot.
+    kind, ident : IntArray, shape (n_slots,)
+        Of the activity in a slot: what it uses (-1 in a free slot), and a number of its own that orders members.
     amount, remaining, rate : FloatArray, shape (n_slots,)
         In all, left at tick `since`, and per tick.
     since, end : IntArray, shape (n_slots,)
@@ -72,6 +72,7 @@ class State(NamedTuple):
     carried: FloatArray
     head: IntArray
     kind: IntArray
+    ident: IntArray
     amount: FloatArray
     remaining: FloatArray
     rate: FloatArray
@@ -124,6 +125,7 @@ def new_state(usages: Sequence[Sequence[tuple[int, float]]], capacity: Sequence[
         carried=np.zeros(n_resources),
         head=integers(n_resources, _NONE),
         kind=integers(n_slots, _NONE),
+        ident=integers(n_slots),
         amount=np.zeros(n_slots),
         remaining=np.zeros(n_slots),
         rate=np.zeros(n_slots),
@@ -160,7 +162,9 @@ def with_more_slots(state: State) -> State:
     """
     n_slots, width = state.kind.size, int(state.counts[_WIDTH])
     fill = {"kind": _NONE, "end": NEVER, "before": _NONE, "after": _NONE}
-    sizes = dict.fromkeys(("kind", "amount", "remaining", "rate", "since", "end", "met", "members"), 2 * n_slots)
+    sizes = dict.fromkeys(
+        ("kind", "ident", "amount", "remaining", "rate", "since", "end", "met", "members"), 2 * n_slots
+    )
     sizes |= {"before": 2 * n_slots * width, "after": 2 * n_slots * width}
     sizes |= {"heap_end": 8 * n_slots + 16, "heap_slot": 8 * n_slots + 16}
     grown = {}
@@ -206,21 +210,22 @@ def set_capacity(state: State, resource: int, capacity: float) -> None:
 
 
 @jit
-def start(state: State, slot: int, kind: int, amount: float, now: int) -> None:
+def start(state: State, slot: int, ident: int, kind: int, amount: float, now: int) -> None:
     """Put an activity in a free slot; it moves from the next `resolve` on.
 
     Parameters
     ----------
     state : State
         Changed.
-    slot, kind : int
-        Where, and what it uses.
+    slot, ident, kind : int
+        Where, which activity, and what it uses.
     amount : float
         Positive.
     now : int
         Tick.
     """
     state.kind[slot] = kind
+    state.ident[slot] = ident
     state.amount[slot] = amount
     state.remaining[slot] = amount
     state.rate[slot] = 0.0
@@ -380,8 +385,24 @@ def _gather(state: State, resource: int) -> tuple[int, int]:
                         state.component[n_resources] = other
                         n_resources += 1
             node = state.after[node]
-    state.members[:n_members].sort()
+    _sort_by_ident(state, n_members)
     return n_resources, n_members
+
+
+@jit
+def _sort_by_ident(state: State, n_members: int) -> None:
+    """Sort the members of the component: few by insertion, many by numpy."""
+    if n_members > 48:
+        members = state.members[:n_members]
+        members[:] = members[np.argsort(state.ident[members])]
+        return
+    for i in range(1, n_members):
+        slot = state.members[i]
+        j = i - 1
+        while j >= 0 and state.ident[state.members[j]] > state.ident[slot]:
+            state.members[j + 1] = state.members[j]
+            j -= 1
+        state.members[j + 1] = slot
 
 
 @jit

@@ -14,7 +14,7 @@ def started(usage: list[list[tuple[int, float]]], capacity: list[float], amount:
     """All activities in service from tick 0 on."""
     state = fluid.new_state(usage, capacity, len(usage))
     for slot in range(len(usage)):
-        fluid.start(state, slot, slot, amount, 0)
+        fluid.start(state, slot, slot, slot, amount, 0)
     fluid.resolve(state, 0)
     return state
 
@@ -138,7 +138,7 @@ def test_activities_end_in_order_and_the_heap_survives_many_changes(amounts: lis
     usage = [[(i % n_resources, 1.0)] for i in range(len(amounts))]
     state = fluid.new_state(usage, [1.0] * n_resources, len(amounts))
     for slot, amount in enumerate(amounts):
-        fluid.start(state, slot, slot, float(amount), 0)
+        fluid.start(state, slot, slot, slot, float(amount), 0)
     now, ended = 0, []
     while (end := fluid.resolve(state, now)) != fluid.NEVER:
         assert end >= now
@@ -150,10 +150,21 @@ def test_activities_end_in_order_and_the_heap_survives_many_changes(amounts: lis
     assert state.carried.tolist() == [float(sum(amounts[r::n_resources])) for r in range(n_resources)]
 
 
+def test_rates_do_not_depend_on_slots() -> None:
+    usage = [[(0, 1.0), (1, 0.3)], [(0, 0.7)], [(1, 0.1), (2, 1.0)], [(2, 1.0)]] * 20
+    capacity = [1.0, 0.3, 0.7]
+    forward = started(usage, capacity).rate.tolist()
+    state = fluid.new_state(usage, capacity, len(usage))
+    for ident in range(len(usage)):
+        fluid.start(state, len(usage) - 1 - ident, ident, ident, 1e3, 0)
+    fluid.resolve(state, 0)
+    assert state.rate.tolist() == forward[::-1]
+
+
 def test_more_slots_keep_what_is_in_service() -> None:
     state = fluid.with_more_slots(started([[(0, 1.0)], [(0, 2.0)]], [3.0], amount=90.0))
     assert state.kind.tolist() == [0, 1, -1, -1]
-    fluid.start(state, 3, 0, 10.0, 0)
+    fluid.start(state, 3, 3, 0, 10.0, 0)
     fluid.resolve(state, 0)
     assert state.rate[[0, 1, 3]].tolist() == [0.75, 0.75, 0.75]
 
