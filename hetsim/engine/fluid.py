@@ -30,7 +30,7 @@ class Fluid:
     @property
     def carried(self) -> list[float]:
         """Amount that each resource has moved, of activities that have ended."""
-        return [float(amount) for amount in self._state.carried]
+        return [float(amount) for amount in self._state.row(kernel.CARRIED, is_float=True)]
 
     def add(self, activity: Activity, now: int) -> None:
         """Put an activity in service; it moves from the next `resolve` on.
@@ -43,7 +43,7 @@ class Fluid:
             Tick.
         """
         if not self._free:
-            n_slots = self._state.kind.size
+            n_slots = len(self._state.row(kernel.KIND))
             self._state = kernel.with_more_slots(self._state)
             self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
         slot = self._free.pop()
@@ -113,10 +113,9 @@ class Fluid:
         list of int
             Indices, ascending.
         """
-        state = self._state
-        uses = {int(r) for kind in map(int, state.kind[list(self._active)]) for r in _uses(state, kind)}
-        return sorted(resource for resource in uses if state.capacity[resource] == 0.0)
-
-
-def _uses(state: kernel.State, kind: int) -> Sequence[int]:
-    return [int(resource) for resource in state.used[state.first[kind] : state.first[kind + 1]]]
+        ints, capacity = self._state.ints, self._state.row(kernel.CAPACITY, is_float=True)
+        uses: set[int] = set()
+        for kind in ints[kernel.KIND, list(self._active)].tolist():
+            first, last = ints[kernel.FIRST, kind : kind + 2]
+            uses.update(ints[kernel.USED, first:last].tolist())
+        return sorted(resource for resource in uses if capacity[resource] == 0.0)

@@ -10,7 +10,7 @@ from hetsim.engine.clock import Clock
 from hetsim.engine.recorder import RankRecorder
 from hetsim.engine.resources import ITERATION_BITS, Activity, Latency, Order, Passage, Shared, Usage
 from hetsim.engine.settle import Settlement
-from hetsim.model.plan import Delay, Flow, Program, Push, Wait, Work
+from hetsim.model.plan import Delay, Flow, Program, Push, Wait, Work, usage_of
 from hetsim.model.result import IntArray
 
 
@@ -130,21 +130,3 @@ class Interpreter:
             self._recorder.end_transfer(self._machine.env.tick)
         for counter in flow.signals:
             self._machine.settlement.push(counter, order)
-
-
-def usage_of(instruction: Work | Flow) -> Usage:
-    """Return the resources of an instruction with their coefficients.
-
-    Parameters
-    ----------
-    instruction : Work or Flow
-        What makes an activity.
-
-    Returns
-    -------
-    Usage
-        Empty for a flow within one node.
-    """
-    if isinstance(instruction, Flow):
-        return instruction.usage
-    return tuple((resource, 1.0) for resource in instruction.resources)

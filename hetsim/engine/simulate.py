@@ -4,13 +4,13 @@ import numpy as np
 
 from hetsim.engine.clock import Clock
 from hetsim.engine.fluid import Fluid
-from hetsim.engine.interpreter import Interpreter, Machine, usage_of
+from hetsim.engine.interpreter import Interpreter, Machine
 from hetsim.engine.recorder import RankRecorder, trace_of
 from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice, Usage
 from hetsim.engine.settle import Settlement
 from hetsim.errors import DeadlockError, SimulationError
 from hetsim.kernels.draws import lognormal_factors
-from hetsim.model.plan import Flow, Plan, Program, Push, Work
+from hetsim.model.plan import Flow, Plan, Program, Push, Work, usage_of
 from hetsim.model.result import IntArray, PlanRun
 from hetsim.units import MAX_TICKS, to_seconds
 
@@ -61,6 +61,8 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
         first += len(program.body)
     settlement.start()
     env.run()
+    if env.tick >= MAX_TICKS:
+        raise too_long(0)
     _check_ended(interpreters, plan, fluid, env.tick)
     jobs = tuple(trace_of(ranks) for ranks in recorders)
     return PlanRun(
@@ -73,12 +75,7 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
 
 def _kinds_of(plan: Plan) -> dict[Usage, int]:
     """Number the usages of a plan's activities."""
-    usages = (
-        usage_of(instruction)
-        for program in plan.programs
-        for instruction in program.body
-        if isinstance(instruction, Work | Flow)
-    )
+    usages = (usage_of(instruction) for program in plan.programs for instruction in program.body)
     return {usage: index for index, usage in enumerate(dict.fromkeys(usage for usage in usages if usage))}
 
 
@@ -95,13 +92,29 @@ def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, IntA
         )
         ticks = np.ceil(work.ticks * factors)
         if ticks.sum() >= MAX_TICKS:
-            raise SimulationError(
-                f"{program.name} alone would work for more than {to_seconds(MAX_TICKS) / 86400:.0f} days, "
-                f"the most that the clock can count: ask for fewer steps",
-                0.0,
-            )
+            raise too_long(0)
         drawn[position] = ticks.astype(np.int64)
     return drawn
+
+
+def too_long(now: int) -> SimulationError:
+    """Return the error of a simulation that the clock cannot count.
+
+    Parameters
+    ----------
+    now : int
+        Tick at which that shows.
+
+    Returns
+    -------
+    SimulationError
+        To be raised.
+    """
+    days = to_seconds(MAX_TICKS) / 86400
+    return SimulationError(
+        f"this goes on for more than {days:.0f} days, the most that the clock can count: ask for fewer steps",
+        to_seconds(now),
+    )
 
 
 def _check_ended(interpreters: list[Interpreter], plan: Plan, fluid: Fluid, now: int) -> None:

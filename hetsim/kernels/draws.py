@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hetsim.kernels.jit import jit
+from hetsim.kernels.jit import jit_without_allocation
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _SHIFT = np.uint64(12)
 _N_ROUNDS = 10
 
 
-@jit
+@jit_without_allocation
 def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the high and the low word of a 64-bit product, by halves."""
     a_low, a_high, b_low, b_high = a & _LOW, a >> _HALF, b & _LOW, b >> _HALF
@@ -37,7 +37,7 @@ def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     return high, (other << _HALF) | (low & _LOW)
 
 
-@jit
+@jit_without_allocation
 def philox(key0: np.uint64, key1: np.uint64, counter: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return the four words of one Philox4x64-10 block.
 
@@ -63,7 +63,7 @@ def philox(key0: np.uint64, key1: np.uint64, counter: np.uint64) -> tuple[np.uin
     return x0, x1, x2, x3
 
 
-@jit
+@jit_without_allocation
 def unit(word: np.uint64) -> float:
     """Return the 52 high bits of a word as a number strictly between 0 and 1.
 
@@ -80,7 +80,7 @@ def unit(word: np.uint64) -> float:
     return (np.float64(word >> _SHIFT) + 0.5) * 2.0**-52
 
 
-@jit
+@jit_without_allocation
 def normal_quantile(p: float) -> float:
     """Return the standard normal quantile, to about 1 part in 10**16.
 
@@ -250,7 +250,7 @@ def normal_quantile(p: float) -> float:
     return -value if q < 0.0 else value
 
 
-@jit
+@jit_without_allocation
 def fill_uniforms(key0: np.uint64, key1: np.uint64, out: FloatArray) -> None:
     """Fill `out` with the uniform numbers of counters 0, 1, ...
 
@@ -265,12 +265,35 @@ def fill_uniforms(key0: np.uint64, key1: np.uint64, out: FloatArray) -> None:
         out[i] = unit(philox(key0, key1, np.uint64(i))[0])
 
 
-@jit
-def fill_lognormal(key0: np.uint64, key1: np.uint64, cv: float, out: FloatArray) -> None:
-    """Fill `out` with lognormal factors of mean one.
+@jit_without_allocation
+def lognormal(key0: np.uint64, key1: np.uint64, counter: int, cv: float) -> float:
+    """Return one lognormal factor of mean one.
 
     With ``sigma**2 = log(1 + cv**2)`` and a standard normal z, ``exp(sigma z - sigma**2 / 2)`` has mean 1 and
     coefficient of variation `cv`.
+
+    Parameters
+    ----------
+    key0, key1 : uint64
+        Key.
+    counter : int
+        Which draw of the stream.
+    cv : float
+        Coefficient of variation.
+
+    Returns
+    -------
+    float
+        Positive.
+    """
+    variance = math.log(1.0 + cv * cv)
+    z = normal_quantile(unit(philox(key0, key1, np.uint64(counter))[0]))
+    return math.exp(math.sqrt(variance) * z - 0.5 * variance)
+
+
+@jit_without_allocation
+def fill_lognormal(key0: np.uint64, key1: np.uint64, cv: float, out: FloatArray) -> None:
+    """Fill `out` with the lognormal factors of counters 0, 1, ...
 
     Parameters
     ----------
@@ -281,11 +304,8 @@ def fill_lognormal(key0: np.uint64, key1: np.uint64, cv: float, out: FloatArray)
     out : FloatArray, shape (n,)
         Filled.
     """
-    variance = math.log(1.0 + cv * cv)
-    sigma = math.sqrt(variance)
     for i in range(out.size):
-        z = normal_quantile(unit(philox(key0, key1, np.uint64(i))[0]))
-        out[i] = math.exp(sigma * z - 0.5 * variance)
+        out[i] = lognormal(key0, key1, i, cv)
 
 
 def stream_key(*path: str | int) -> int:

@@ -11,12 +11,12 @@ What remains of an activity is brought forward only when its rate changes, to ``
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hetsim.kernels.jit import jit
+from hetsim.kernels.jit import jit_without_allocation
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -24,73 +24,73 @@ IntArray = npt.NDArray[np.int64]
 NEVER = -1
 """End of an activity whose rate is zero."""
 
+END_OF_TIME = 2**63 - 1
+"""Tick that no activity reaches: the end of one that would outlast the clock."""
+
 _NONE = -1
-_N_HEAP, _N_TOUCHED, _STAMP, _WIDTH = 0, 1, 2, 3
+
+KIND, IDENT, SINCE, END, MET, MEMBERS = 0, 1, 2, 3, 4, 5
+"""Rows by slot: usage of the activity (-1 in a free slot), a number of its own that orders members, tick of
+`REMAINING`, tick of the end; the last two are scratch."""
+
+HEAD, TOUCHED, IS_TOUCHED, SEEN, COMPONENT = 6, 7, 8, 9, 10
+"""Rows by resource: first node of the list of its users; the list of resources to be solved again and whether one is
+in it; the last two are scratch. Node ``slot * width + j`` is the j-th use of that slot's activity."""
+
+BEFORE, AFTER, HEAP_END, HEAP_SLOT = 11, 12, 13, 14
+"""Rows by node: neighbours in its list. Rows of a binary heap of ends; an entry whose end is no longer that of its slot
+is void."""
+
+FIRST, USED, COUNTS = 15, 16, 17
+"""Kind k of activity uses ``USED[FIRST[k]:FIRST[k + 1]]``; numbers of which there is one each."""
+
+AMOUNT, REMAINING, RATE = 0, 1, 2
+"""Rows by slot: in all, left at tick `SINCE`, per tick."""
+
+CAPACITY, CARRIED, LEFT, LOAD = 3, 4, 5, 6
+"""Rows by resource: amount per tick, amount moved by activities that have ended; the last two are scratch."""
+
+COEFFICIENT, FRESH = 7, 8
+"""Row beside `USED`: use of the resource for each unit of rate. Row by member: its new rate."""
+
+_N_INT_ROWS, _N_FLOAT_ROWS = 18, 9
+_N_HEAP, _N_TOUCHED, _STAMP, _WIDTH, _N_SLOTS, _N_RESOURCES = 0, 1, 2, 3, 4, 5
 
 
 class State(NamedTuple):
-    """Resources and activities as arrays, for one simulation; made by `new_state`, changed by the functions below.
+    """Resources and activities of one simulation; made by `new_state`, changed by the functions below.
+
+    Two tables and not an array for each row: numba counts references to every array of every call.
 
     Parameters
     ----------
-    first : IntArray, shape (n_kinds + 1,)
-        Kind k of activity uses ``used[first[k]:first[k + 1]]``.
-    used : IntArray
-        Resources.
-    coefficient : FloatArray
-        Use of the resource for each unit of rate.
-    capacity, carried : FloatArray, shape (n_resources,)
-        Amount per tick, and amount moved by activities that have ended.
-    head : IntArray, shape (n_resources,)
-        First node of the list of a resource's users. Node ``slot * width + j`` is the j-th use of that slot's activity.
-    kind, ident : IntArray, shape (n_slots,)
-        Of the activity in a slot: what it uses (-1 in a free slot), and a number of its own that orders members.
-    amount, remaining, rate : FloatArray, shape (n_slots,)
-        In all, left at tick `since`, and per tick.
-    since, end : IntArray, shape (n_slots,)
-        Tick of `remaining`, and tick of the end or `NEVER`.
-    before, after : IntArray, shape (n_slots * width,)
-        Neighbours of a node in its list.
-    heap_end, heap_slot : IntArray
-        Ends as a binary heap; an entry whose end is no longer that of its slot is void.
-    touched, is_touched : IntArray, shape (n_resources,)
-        Resources to be solved again.
-    counts : IntArray, shape (4,)
-        Entries in the heap, touched resources, last stamp, width.
-    left, load : FloatArray, shape (n_resources,)
-        Scratch.
-    seen, component : IntArray, shape (n_resources,)
-        Scratch.
-    met, members : IntArray, shape (n_slots,)
-        Scratch.
+    ints : IntArray, shape (18, size)
+        Rows named above.
+    floats : FloatArray, shape (9, size)
+        Rows named above.
     """
 
-    first: IntArray
-    used: IntArray
-    coefficient: FloatArray
-    capacity: FloatArray
-    carried: FloatArray
-    head: IntArray
-    kind: IntArray
-    ident: IntArray
-    amount: FloatArray
-    remaining: FloatArray
-    rate: FloatArray
-    since: IntArray
-    end: IntArray
-    before: IntArray
-    after: IntArray
-    heap_end: IntArray
-    heap_slot: IntArray
-    touched: IntArray
-    is_touched: IntArray
-    counts: IntArray
-    left: FloatArray
-    load: FloatArray
-    seen: IntArray
-    component: IntArray
-    met: IntArray
-    members: IntArray
+    ints: npt.NDArray[np.int64]
+    floats: npt.NDArray[np.float64]
+
+    def row(self, row: int, *, is_float: bool = False) -> npt.NDArray[Any]:
+        """Return one row by resource or by slot, without the unused end of the table.
+
+        Parameters
+        ----------
+        row : int
+            Name of the row.
+        is_float : bool
+            Which table.
+
+        Returns
+        -------
+        ndarray
+            A view.
+        """
+        by_slot = row <= RATE if is_float else row <= MEMBERS
+        n = int(self.ints[COUNTS, _N_SLOTS if by_slot else _N_RESOURCES])
+        return self.floats[row, :n] if is_float else self.ints[row, :n]
 
 
 def new_state(usages: Sequence[Sequence[tuple[int, float]]], capacity: Sequence[float], n_slots: int) -> State:
@@ -111,40 +111,18 @@ def new_state(usages: Sequence[Sequence[tuple[int, float]]], capacity: Sequence[
         Empty.
     """
     n_resources, width = len(capacity), max((len(usage) for usage in usages), default=1)
-
-    def integers(size: int, value: int = 0) -> IntArray:
-        return np.full(size, value, dtype=np.int64)
-
-    counts = integers(4)
-    counts[_WIDTH] = width
-    return State(
-        first=np.cumsum([0, *(len(usage) for usage in usages)], dtype=np.int64),
-        used=np.array([resource for usage in usages for resource, _ in usage], dtype=np.int64),
-        coefficient=np.array([use for usage in usages for _, use in usage], dtype=np.float64),
-        capacity=np.array(capacity, dtype=np.float64),
-        carried=np.zeros(n_resources),
-        head=integers(n_resources, _NONE),
-        kind=integers(n_slots, _NONE),
-        ident=integers(n_slots),
-        amount=np.zeros(n_slots),
-        remaining=np.zeros(n_slots),
-        rate=np.zeros(n_slots),
-        since=integers(n_slots),
-        end=integers(n_slots, NEVER),
-        before=integers(n_slots * width, _NONE),
-        after=integers(n_slots * width, _NONE),
-        heap_end=integers(4 * n_slots + 16),
-        heap_slot=integers(4 * n_slots + 16),
-        touched=integers(n_resources),
-        is_touched=integers(n_resources),
-        counts=counts,
-        left=np.zeros(n_resources),
-        load=np.zeros(n_resources),
-        seen=integers(n_resources),
-        component=integers(n_resources),
-        met=integers(n_slots),
-        members=integers(n_slots),
-    )
+    flat = [entry for usage in usages for entry in usage]
+    size = max(n_slots * width, 4 * n_slots + 16, n_resources, len(usages) + 1, len(flat))
+    ints = np.zeros((_N_INT_ROWS, size), dtype=np.int64)
+    floats = np.zeros((_N_FLOAT_ROWS, size))
+    for row in (KIND, END, HEAD, BEFORE, AFTER):
+        ints[row] = _NONE
+    ints[FIRST, : len(usages) + 1] = np.cumsum([0, *(len(usage) for usage in usages)])
+    ints[USED, : len(flat)] = [resource for resource, _ in flat]
+    floats[COEFFICIENT, : len(flat)] = [use for _, use in flat]
+    floats[CAPACITY, :n_resources] = capacity
+    ints[COUNTS, _WIDTH], ints[COUNTS, _N_SLOTS], ints[COUNTS, _N_RESOURCES] = width, n_slots, n_resources
+    return State(ints, floats)
 
 
 def with_more_slots(state: State) -> State:
@@ -160,22 +138,17 @@ def with_more_slots(state: State) -> State:
     State
         A copy.
     """
-    n_slots, width = state.kind.size, int(state.counts[_WIDTH])
-    fill = {"kind": _NONE, "end": NEVER, "before": _NONE, "after": _NONE}
-    sizes = dict.fromkeys(
-        ("kind", "ident", "amount", "remaining", "rate", "since", "end", "met", "members"), 2 * n_slots
-    )
-    sizes |= {"before": 2 * n_slots * width, "after": 2 * n_slots * width}
-    sizes |= {"heap_end": 8 * n_slots + 16, "heap_slot": 8 * n_slots + 16}
-    grown = {}
-    for name, size in sizes.items():
-        old = getattr(state, name)
-        grown[name] = np.full(size, fill.get(name, 0), dtype=old.dtype)
-        grown[name][: old.size] = old
-    return state._replace(**grown)
+    size = state.ints.shape[1]
+    ints = np.zeros((_N_INT_ROWS, 2 * size), dtype=np.int64)
+    floats = np.zeros((_N_FLOAT_ROWS, 2 * size))
+    for row in (KIND, END, HEAD, BEFORE, AFTER):
+        ints[row] = _NONE
+    ints[:, :size], floats[:, :size] = state.ints, state.floats
+    ints[COUNTS, _N_SLOTS] *= 2
+    return State(ints, floats)
 
 
-@jit
+@jit_without_allocation
 def touch(state: State, resource: int) -> None:
     """Let a resource's component be solved again by the next `resolve`.
 
@@ -186,13 +159,13 @@ def touch(state: State, resource: int) -> None:
     resource : int
         Index.
     """
-    if not state.is_touched[resource]:
-        state.is_touched[resource] = 1
-        state.touched[state.counts[_N_TOUCHED]] = resource
-        state.counts[_N_TOUCHED] += 1
+    if not state.ints[IS_TOUCHED, resource]:
+        state.ints[IS_TOUCHED, resource] = 1
+        state.ints[TOUCHED, state.ints[COUNTS, _N_TOUCHED]] = resource
+        state.ints[COUNTS, _N_TOUCHED] += 1
 
 
-@jit
+@jit_without_allocation
 def set_capacity(state: State, resource: int, capacity: float) -> None:
     """Change a capacity from now on.
 
@@ -205,11 +178,11 @@ def set_capacity(state: State, resource: int, capacity: float) -> None:
     capacity : float
         Amount per tick.
     """
-    state.capacity[resource] = capacity
+    state.floats[CAPACITY, resource] = capacity
     touch(state, resource)
 
 
-@jit
+@jit_without_allocation
 def start(state: State, slot: int, ident: int, kind: int, amount: float, now: int) -> None:
     """Put an activity in a free slot; it moves from the next `resolve` on.
 
@@ -224,97 +197,97 @@ def start(state: State, slot: int, ident: int, kind: int, amount: float, now: in
     now : int
         Tick.
     """
-    state.kind[slot] = kind
-    state.ident[slot] = ident
-    state.amount[slot] = amount
-    state.remaining[slot] = amount
-    state.rate[slot] = 0.0
-    state.since[slot] = now
-    state.end[slot] = NEVER
-    node = slot * state.counts[_WIDTH]
-    for j in range(state.first[kind], state.first[kind + 1]):
-        resource = state.used[j]
-        old = state.head[resource]
-        state.before[node] = _NONE
-        state.after[node] = old
+    state.ints[KIND, slot] = kind
+    state.ints[IDENT, slot] = ident
+    state.floats[AMOUNT, slot] = amount
+    state.floats[REMAINING, slot] = amount
+    state.floats[RATE, slot] = 0.0
+    state.ints[SINCE, slot] = now
+    state.ints[END, slot] = NEVER
+    node = slot * state.ints[COUNTS, _WIDTH]
+    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+        resource = state.ints[USED, j]
+        old = state.ints[HEAD, resource]
+        state.ints[BEFORE, node] = _NONE
+        state.ints[AFTER, node] = old
         if old != _NONE:
-            state.before[old] = node
-        state.head[resource] = node
+            state.ints[BEFORE, old] = node
+        state.ints[HEAD, resource] = node
         touch(state, resource)
         node += 1
 
 
-@jit
+@jit_without_allocation
 def _remove(state: State, slot: int) -> None:
     """Free a slot; its activity has moved all of its amount."""
-    kind = state.kind[slot]
-    node = slot * state.counts[_WIDTH]
-    for j in range(state.first[kind], state.first[kind + 1]):
-        resource = state.used[j]
-        before, after = state.before[node], state.after[node]
+    kind = state.ints[KIND, slot]
+    node = slot * state.ints[COUNTS, _WIDTH]
+    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+        resource = state.ints[USED, j]
+        before, after = state.ints[BEFORE, node], state.ints[AFTER, node]
         if before == _NONE:
-            state.head[resource] = after
+            state.ints[HEAD, resource] = after
         else:
-            state.after[before] = after
+            state.ints[AFTER, before] = after
         if after != _NONE:
-            state.before[after] = before
-        state.carried[resource] += state.coefficient[j] * state.amount[slot]
+            state.ints[BEFORE, after] = before
+        state.floats[CARRIED, resource] += state.floats[COEFFICIENT, j] * state.floats[AMOUNT, slot]
         touch(state, resource)
         node += 1
-    state.kind[slot] = _NONE
-    state.end[slot] = NEVER
+    state.ints[KIND, slot] = _NONE
+    state.ints[END, slot] = NEVER
 
 
-@jit
+@jit_without_allocation
 def _sift_up(state: State, i: int) -> None:
-    end, slot = state.heap_end[i], state.heap_slot[i]
+    end, slot = state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i]
     while i > 0:
         parent = (i - 1) // 2
-        if state.heap_end[parent] <= end:
+        if state.ints[HEAP_END, parent] <= end:
             break
-        state.heap_end[i], state.heap_slot[i] = state.heap_end[parent], state.heap_slot[parent]
+        state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = state.ints[HEAP_END, parent], state.ints[HEAP_SLOT, parent]
         i = parent
-    state.heap_end[i], state.heap_slot[i] = end, slot
+    state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = end, slot
 
 
-@jit
+@jit_without_allocation
 def _pop_heap(state: State) -> None:
     """Drop the first entry of the heap."""
-    state.counts[_N_HEAP] -= 1
-    n = state.counts[_N_HEAP]
-    end, slot = state.heap_end[n], state.heap_slot[n]
+    state.ints[COUNTS, _N_HEAP] -= 1
+    n = state.ints[COUNTS, _N_HEAP]
+    end, slot = state.ints[HEAP_END, n], state.ints[HEAP_SLOT, n]
     i = 0
     while 2 * i + 1 < n:
         child = 2 * i + 1
-        if child + 1 < n and state.heap_end[child + 1] < state.heap_end[child]:
+        if child + 1 < n and state.ints[HEAP_END, child + 1] < state.ints[HEAP_END, child]:
             child += 1
-        if state.heap_end[child] >= end:
+        if state.ints[HEAP_END, child] >= end:
             break
-        state.heap_end[i], state.heap_slot[i] = state.heap_end[child], state.heap_slot[child]
+        state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = state.ints[HEAP_END, child], state.ints[HEAP_SLOT, child]
         i = child
-    state.heap_end[i], state.heap_slot[i] = end, slot
+    state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = end, slot
 
 
-@jit
+@jit_without_allocation
 def _push_end(state: State, slot: int) -> None:
     """Enter a slot's end; a heap full of void entries is made anew from the slots."""
-    if state.counts[_N_HEAP] == state.heap_end.size:
-        state.counts[_N_HEAP] = 0
-        for other in range(state.end.size):
-            if state.end[other] != NEVER and other != slot:
+    if state.ints[COUNTS, _N_HEAP] == 4 * state.ints[COUNTS, _N_SLOTS] + 16:
+        state.ints[COUNTS, _N_HEAP] = 0
+        for other in range(state.ints[COUNTS, _N_SLOTS]):
+            if state.ints[END, other] != NEVER and other != slot:
                 _append_end(state, other)
     _append_end(state, slot)
 
 
-@jit
+@jit_without_allocation
 def _append_end(state: State, slot: int) -> None:
-    n = state.counts[_N_HEAP]
-    state.heap_end[n], state.heap_slot[n] = state.end[slot], slot
-    state.counts[_N_HEAP] += 1
+    n = state.ints[COUNTS, _N_HEAP]
+    state.ints[HEAP_END, n], state.ints[HEAP_SLOT, n] = state.ints[END, slot], slot
+    state.ints[COUNTS, _N_HEAP] += 1
     _sift_up(state, n)
 
 
-@jit
+@jit_without_allocation
 def next_end(state: State) -> int:
     """Return the tick at which the next activity ends.
 
@@ -328,14 +301,14 @@ def next_end(state: State) -> int:
     int
         Tick, or `NEVER`.
     """
-    while state.counts[_N_HEAP] > 0:
-        if state.end[state.heap_slot[0]] == state.heap_end[0]:
-            return int(state.heap_end[0])
+    while state.ints[COUNTS, _N_HEAP] > 0:
+        if state.ints[END, state.ints[HEAP_SLOT, 0]] == state.ints[HEAP_END, 0]:
+            return int(state.ints[HEAP_END, 0])
         _pop_heap(state)
     return NEVER
 
 
-@jit
+@jit_without_allocation
 def pop_end(state: State, now: int) -> int:
     """Take one activity that ends at this tick or before out of service.
 
@@ -354,126 +327,126 @@ def pop_end(state: State, now: int) -> int:
     end = next_end(state)
     if end == NEVER or end > now:
         return _NONE
-    slot = state.heap_slot[0]
+    slot = state.ints[HEAP_SLOT, 0]
     _pop_heap(state)
     _remove(state, slot)
     return int(slot)
 
 
-@jit
+@jit_without_allocation
 def _gather(state: State, resource: int) -> tuple[int, int]:
     """List the component of a resource: return how many resources and members it has."""
-    stamp = state.counts[_STAMP]
-    width = state.counts[_WIDTH]
+    stamp = state.ints[COUNTS, _STAMP]
+    width = state.ints[COUNTS, _WIDTH]
     n_resources, n_members, front = 1, 0, 0
-    state.component[0] = resource
-    state.seen[resource] = stamp
+    state.ints[COMPONENT, 0] = resource
+    state.ints[SEEN, resource] = stamp
     while front < n_resources:
-        node = state.head[state.component[front]]
+        node = state.ints[HEAD, state.ints[COMPONENT, front]]
         front += 1
         while node != _NONE:
             slot = node // width
-            if state.met[slot] != stamp:
-                state.met[slot] = stamp
-                state.members[n_members] = slot
+            if state.ints[MET, slot] != stamp:
+                state.ints[MET, slot] = stamp
+                state.ints[MEMBERS, n_members] = slot
                 n_members += 1
-                kind = state.kind[slot]
-                for j in range(state.first[kind], state.first[kind + 1]):
-                    other = state.used[j]
-                    if state.seen[other] != stamp:
-                        state.seen[other] = stamp
-                        state.component[n_resources] = other
+                kind = state.ints[KIND, slot]
+                for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+                    other = state.ints[USED, j]
+                    if state.ints[SEEN, other] != stamp:
+                        state.ints[SEEN, other] = stamp
+                        state.ints[COMPONENT, n_resources] = other
                         n_resources += 1
-            node = state.after[node]
+            node = state.ints[AFTER, node]
     _sort_by_ident(state, n_members)
     return n_resources, n_members
 
 
-@jit
+@jit_without_allocation
 def _sort_by_ident(state: State, n_members: int) -> None:
-    """Sort the members of the component: few by insertion, many by numpy."""
-    if n_members > 48:
-        members = state.members[:n_members]
-        members[:] = members[np.argsort(state.ident[members])]
-        return
-    for i in range(1, n_members):
-        slot = state.members[i]
-        j = i - 1
-        while j >= 0 and state.ident[state.members[j]] > state.ident[slot]:
-            state.members[j + 1] = state.members[j]
-            j -= 1
-        state.members[j + 1] = slot
+    """Sort the members of the component in place: Shell's method, Ciura's gaps (doi:10.1007/3-540-44669-9_12)."""
+    for gap in (1750, 701, 301, 132, 57, 23, 10, 4, 1):
+        for i in range(gap, n_members):
+            slot = state.ints[MEMBERS, i]
+            j = i - gap
+            while j >= 0 and state.ints[IDENT, state.ints[MEMBERS, j]] > state.ints[IDENT, slot]:
+                state.ints[MEMBERS, j + gap] = state.ints[MEMBERS, j]
+                j -= gap
+            state.ints[MEMBERS, j + gap] = slot
 
 
-@jit
+@jit_without_allocation
 def _fair_level(state: State, n_resources: int) -> float:
     """Return the rate at which the first resource of the component fills."""
     level = math.inf
     for i in range(n_resources):
-        resource = state.component[i]
-        if state.load[resource] > 0.0:
-            level = min(level, state.left[resource] / state.load[resource])
+        resource = state.ints[COMPONENT, i]
+        if state.floats[LOAD, resource] > 0.0:
+            level = min(level, state.floats[LEFT, resource] / state.floats[LOAD, resource])
     return level
 
 
-@jit
+@jit_without_allocation
 def _is_full(state: State, slot: int, level: float) -> bool:
     """Return whether one of an activity's resources is full at this level."""
-    kind = state.kind[slot]
-    for j in range(state.first[kind], state.first[kind + 1]):
-        if state.left[state.used[j]] / state.load[state.used[j]] <= level:
+    kind = state.ints[KIND, slot]
+    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+        if state.floats[LEFT, state.ints[USED, j]] / state.floats[LOAD, state.ints[USED, j]] <= level:
             return True
     return False
 
 
-@jit
-def _take_stock(state: State, fresh: FloatArray, n_resources: int) -> int:
+@jit_without_allocation
+def _take_stock(state: State, n_members: int, n_resources: int) -> int:
     """Take frozen members off what is left, add free ones to the load, and return how many are free."""
     for i in range(n_resources):
-        resource = state.component[i]
-        state.left[resource] = state.capacity[resource]
-        state.load[resource] = 0.0
+        resource = state.ints[COMPONENT, i]
+        state.floats[LEFT, resource] = state.floats[CAPACITY, resource]
+        state.floats[LOAD, resource] = 0.0
     n_free = 0
-    for i in range(fresh.size):
-        kind = state.kind[state.members[i]]
-        free = fresh[i] < 0.0
+    for i in range(n_members):
+        kind = state.ints[KIND, state.ints[MEMBERS, i]]
+        free = state.floats[FRESH, i] < 0.0
         n_free += free
-        for j in range(state.first[kind], state.first[kind + 1]):
-            resource = state.used[j]
+        for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+            resource = state.ints[USED, j]
             if free:
-                state.load[resource] += state.coefficient[j]
+                state.floats[LOAD, resource] += state.floats[COEFFICIENT, j]
             else:
-                state.left[resource] = max(state.left[resource] - state.coefficient[j] * fresh[i], 0.0)
+                left = state.floats[LEFT, resource] - state.floats[COEFFICIENT, j] * state.floats[FRESH, i]
+                state.floats[LEFT, resource] = max(left, 0.0)
     return n_free
 
 
-@jit
-def _fill_rates(state: State, fresh: FloatArray, n_resources: int) -> None:
-    """Fill `fresh` with the max-min fair rates of the members of the component."""
-    fresh[:] = -1.0
-    while _take_stock(state, fresh, n_resources) > 0:
+@jit_without_allocation
+def _fill_rates(state: State, n_members: int, n_resources: int) -> None:
+    """Find the max-min fair rates of the members of the component."""
+    for i in range(n_members):
+        state.floats[FRESH, i] = -1.0
+    while _take_stock(state, n_members, n_resources) > 0:
         level = _fair_level(state, n_resources)
         # Stock is taken only after all have been asked, so that a tie freezes together at one level.
-        for i in range(fresh.size):
-            if fresh[i] < 0.0 and _is_full(state, state.members[i], level):
-                fresh[i] = level
+        for i in range(n_members):
+            if state.floats[FRESH, i] < 0.0 and _is_full(state, state.ints[MEMBERS, i], level):
+                state.floats[FRESH, i] = level
 
 
-@jit
+@jit_without_allocation
 def _bring_forward(state: State, slot: int, rate: float, now: int) -> None:
     """Change an activity's rate."""
-    elapsed = np.float64(now - state.since[slot])
-    state.remaining[slot] = max(state.remaining[slot] - state.rate[slot] * elapsed, 0.0)
-    state.since[slot] = now
-    state.rate[slot] = rate
+    elapsed = np.float64(now - state.ints[SINCE, slot])
+    state.floats[REMAINING, slot] = max(state.floats[REMAINING, slot] - state.floats[RATE, slot] * elapsed, 0.0)
+    state.ints[SINCE, slot] = now
+    state.floats[RATE, slot] = rate
     if rate > 0.0:
-        state.end[slot] = now + np.int64(math.ceil(state.remaining[slot] / rate))
+        span = math.ceil(state.floats[REMAINING, slot] / rate)
+        state.ints[END, slot] = now + np.int64(span) if span < np.float64(END_OF_TIME - now) else END_OF_TIME
         _push_end(state, slot)
     else:
-        state.end[slot] = NEVER
+        state.ints[END, slot] = NEVER
 
 
-@jit
+@jit_without_allocation
 def resolve(state: State, now: int) -> int:
     """Solve each component that was touched since the last time, and return the tick of the next end.
 
@@ -489,19 +462,18 @@ def resolve(state: State, now: int) -> int:
     int
         Tick, or `NEVER`.
     """
-    stamp_before = state.counts[_STAMP]
-    for t in range(state.counts[_N_TOUCHED]):
-        resource = state.touched[t]
-        state.is_touched[resource] = 0
-        if state.seen[resource] > stamp_before:
+    stamp_before = state.ints[COUNTS, _STAMP]
+    for t in range(state.ints[COUNTS, _N_TOUCHED]):
+        resource = state.ints[TOUCHED, t]
+        state.ints[IS_TOUCHED, resource] = 0
+        if state.ints[SEEN, resource] > stamp_before:
             continue
-        state.counts[_STAMP] += 1
+        state.ints[COUNTS, _STAMP] += 1
         n_resources, n_members = _gather(state, resource)
-        fresh = np.empty(n_members)
-        _fill_rates(state, fresh, n_resources)
+        _fill_rates(state, n_members, n_resources)
         for i in range(n_members):
-            slot = state.members[i]
-            if fresh[i] != state.rate[slot]:
-                _bring_forward(state, slot, fresh[i], now)
-    state.counts[_N_TOUCHED] = 0
+            slot = state.ints[MEMBERS, i]
+            if state.floats[FRESH, i] != state.floats[RATE, slot]:
+                _bring_forward(state, slot, state.floats[FRESH, i], now)
+    state.ints[COUNTS, _N_TOUCHED] = 0
     return next_end(state)

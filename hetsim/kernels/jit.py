@@ -50,10 +50,33 @@ def jit(function: F) -> F:
     callable
         The dispatcher; ``.py_func`` is the plain function.
     """
+    return _compiled(function)
+
+
+def jit_without_allocation(function: F) -> F:
+    """Compile a kernel that makes no array, and so needs no counting of references.
+
+    Counting costs two atomic operations for every array of every call: interpreting a plan of 16 workers and one server
+    took 1.7 times as long with it.
+
+    Parameters
+    ----------
+    function : callable
+        As for `jit`.
+
+    Returns
+    -------
+    callable
+        The dispatcher; ``.py_func`` is the plain function.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: F, **options: Any) -> F:
     # The cache folder is numba's global setting, so it is changed for this decoration only.
     previous = config.CACHE_DIR
     config.CACHE_DIR = _FOLDER
     try:
-        return cast("F", numba.njit(cache=_CACHE)(function))
+        return cast("F", numba.njit(cache=_CACHE, **options)(function))
     finally:
         config.CACHE_DIR = previous

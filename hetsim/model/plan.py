@@ -145,6 +145,26 @@ class Delay:
 Instruction = Work | Flow | Push | Wait | Delay
 
 
+def usage_of(instruction: Instruction) -> tuple[tuple[int, float], ...]:
+    """Return the resources that an instruction uses, each with its use for one unit of progress.
+
+    Parameters
+    ----------
+    instruction : Instruction
+        Any.
+
+    Returns
+    -------
+    tuple of (int, float)
+        Empty for a flow within one node, and for what is no activity.
+    """
+    if isinstance(instruction, Flow):
+        return instruction.usage
+    if isinstance(instruction, Work):
+        return tuple((resource, 1.0) for resource in instruction.resources)
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One actor's loop.

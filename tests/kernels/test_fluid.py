@@ -10,6 +10,14 @@ from hetsim.kernels import fluid
 Case = tuple[list[list[tuple[int, float]]], list[float]]
 
 
+def floats(state: fluid.State, row: int) -> np.ndarray:
+    return state.row(row, is_float=True)
+
+
+def ints(state: fluid.State, row: int) -> np.ndarray:
+    return state.row(row)
+
+
 def started(usage: list[list[tuple[int, float]]], capacity: list[float], amount: float = 1e3) -> fluid.State:
     """All activities in service from tick 0 on."""
     state = fluid.new_state(usage, capacity, len(usage))
@@ -20,7 +28,7 @@ def started(usage: list[list[tuple[int, float]]], capacity: list[float], amount:
 
 
 def rates_of(usage: list[list[tuple[int, float]]], capacity: list[float]) -> np.ndarray:
-    return started(usage, capacity).rate
+    return floats(started(usage, capacity), fluid.RATE)
 
 
 def exact_rates(usage: list[list[tuple[int, float]]], capacity: list[float]) -> list[Fraction]:
@@ -91,19 +99,19 @@ def test_textbook_parking_lot() -> None:
 
 def test_only_what_changes_is_brought_forward() -> None:
     state = started([[(0, 1.0)], [(1, 1.0)]], [2.0, 1.0], amount=100.0)
-    assert state.end.tolist() == [50, 100]
+    assert ints(state, fluid.END).tolist() == [50, 100]
     fluid.set_capacity(state, 0, 1.0)
     assert fluid.resolve(state, 10) == 90
-    assert state.remaining.tolist() == [80.0, 100.0]
-    assert state.since.tolist() == [10, 0]
-    assert state.end.tolist() == [90, 100]
+    assert floats(state, fluid.REMAINING).tolist() == [80.0, 100.0]
+    assert ints(state, fluid.SINCE).tolist() == [10, 0]
+    assert ints(state, fluid.END).tolist() == [90, 100]
 
 
 def test_without_capacity_an_activity_never_ends() -> None:
     state = started([[(0, 1.0)]], [1.0], amount=8.0)
     fluid.set_capacity(state, 0, 0.0)
     assert fluid.resolve(state, 3) == fluid.NEVER
-    assert state.remaining[0] == 5.0
+    assert floats(state, fluid.REMAINING)[0] == 5.0
     fluid.set_capacity(state, 0, 0.5)
     assert fluid.resolve(state, 100) == 110
 
@@ -115,7 +123,7 @@ def test_an_end_that_moved_is_not_popped_early() -> None:
     assert fluid.pop_end(state, 100) == -1
     assert sorted([fluid.pop_end(state, 150), fluid.pop_end(state, 150)]) == [0, 1]
     assert fluid.pop_end(state, 10**6) == -1
-    assert state.carried.tolist() == [200.0]
+    assert floats(state, fluid.CARRIED).tolist() == [200.0]
 
 
 @settings(max_examples=60, deadline=None)
@@ -127,8 +135,8 @@ def test_incremental_solutions_equal_solutions_from_scratch(case: Case, changes:
         capacity[resource % len(capacity)] = size
         fluid.set_capacity(state, resource % len(capacity), size)
         fluid.resolve(state, tick)
-        np.testing.assert_array_equal(state.rate, rates_of(usage, capacity))
-    ends = [end for end in state.end.tolist() if end != fluid.NEVER]
+        np.testing.assert_array_equal(floats(state, fluid.RATE), rates_of(usage, capacity))
+    ends = [end for end in ints(state, fluid.END).tolist() if end != fluid.NEVER]
     assert fluid.next_end(state) == min(ends, default=fluid.NEVER)
 
 
@@ -147,26 +155,26 @@ def test_activities_end_in_order_and_the_heap_survives_many_changes(amounts: lis
             ended.append(slot)
     assert sorted(ended) == list(range(len(amounts)))
     assert now >= max(sum(amounts[r::n_resources]) for r in range(n_resources))
-    assert state.carried.tolist() == [float(sum(amounts[r::n_resources])) for r in range(n_resources)]
+    assert floats(state, fluid.CARRIED).tolist() == [float(sum(amounts[r::n_resources])) for r in range(n_resources)]
 
 
 def test_rates_do_not_depend_on_slots() -> None:
     usage = [[(0, 1.0), (1, 0.3)], [(0, 0.7)], [(1, 0.1), (2, 1.0)], [(2, 1.0)]] * 20
     capacity = [1.0, 0.3, 0.7]
-    forward = started(usage, capacity).rate.tolist()
+    forward = rates_of(usage, capacity).tolist()
     state = fluid.new_state(usage, capacity, len(usage))
     for ident in range(len(usage)):
         fluid.start(state, len(usage) - 1 - ident, ident, ident, 1e3, 0)
     fluid.resolve(state, 0)
-    assert state.rate.tolist() == forward[::-1]
+    assert floats(state, fluid.RATE).tolist() == forward[::-1]
 
 
 def test_more_slots_keep_what_is_in_service() -> None:
     state = fluid.with_more_slots(started([[(0, 1.0)], [(0, 2.0)]], [3.0], amount=90.0))
-    assert state.kind.tolist() == [0, 1, -1, -1]
+    assert ints(state, fluid.KIND).tolist() == [0, 1, -1, -1]
     fluid.start(state, 3, 3, 0, 10.0, 0)
     fluid.resolve(state, 0)
-    assert state.rate[[0, 1, 3]].tolist() == [0.75, 0.75, 0.75]
+    assert floats(state, fluid.RATE)[[0, 1, 3]].tolist() == [0.75, 0.75, 0.75]
 
 
 @pytest.mark.parametrize("name", ["start", "resolve", "pop_end"])
