@@ -10,6 +10,11 @@ __version__ = "0.1.0"
 __all__ = ["Comparison", "Result", "__version__", "compare", "load", "run"]
 
 
+def __dir__() -> list[str]:
+    """List the public names, which are imported at first use."""
+    return list(__all__)
+
+
 def __getattr__(name: str) -> object:
     """Import the public API at first use: ``import hetsim`` alone loads nothing."""
     if name in __all__:

@@ -88,7 +88,7 @@ def run_command(
     """Run a scenario and show where the time goes."""
     from hetsim.experiment.api import run
 
-    loaded = _load(scenario, overrides, replications)
+    loaded = _load(scenario, overrides, replications, points=False)
     if not no_save:
         _check_writable(out)
     with _progress(quiet=quiet) as on_progress:
@@ -198,7 +198,7 @@ def check(scenarios: tuple[str, ...]) -> None:
 def list_command(kind: str | None) -> None:
     """List what a scenario can name.
 
-    KIND is devices, links, models, datasets, placements, aggregations, metrics, topologies or scenarios.
+    KIND is devices, links, models, datasets, profiles, placements, aggregations, metrics, topologies or scenarios.
     """
     from hetsim.report.listing import listing
 
@@ -237,11 +237,11 @@ def schema() -> None:
     _say(_as_json(scenario_schema()))
 
 
-def _load(scenario: str, overrides: Sequence[str], replications: int | None) -> "Scenario":
+def _load(scenario: str, overrides: Sequence[str], replications: int | None, *, points: bool = True) -> "Scenario":
     from hetsim.scenario.load import load
 
     more = () if replications is None else (f"replications={replications}",)
-    return load(scenario, [*overrides, *more])
+    return load(scenario, [*overrides, *more], points=points)
 
 
 def _axes(texts: Sequence[str]) -> dict[str, list[object]]:
@@ -350,6 +350,9 @@ def _report(error: Exception) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    # A policy `module:function` may lie beside the scenario, as for ``python -m hetsim``.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a letter must not end a run.

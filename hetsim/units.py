@@ -122,7 +122,11 @@ def _factor(text: str, unit: str, dimension: Dimension) -> Decimal:
     for other, table in _UNITS.items():
         if unit in table:
             raise UnitError(f"{text!r} is {_NOUNS[other]}, not {_NOUNS[dimension]} such as {_EXAMPLES[dimension]}")
-    near = [known for known in _UNITS[dimension] if known.lower() == unit.lower()]
+    folded = unit.lower()
+    near = [known for known in _UNITS[dimension] if known.lower() == folded]
+    if re.search("[A-Zk]i?b", unit):
+        # A small b behind a proper prefix means bits to most people: say so before bytes.
+        near = [known for known in _UNITS[dimension] if known.replace("bit", "b") == unit] + near
     hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ";"
     raise UnitError(f"{text!r} has the unknown unit {unit!r}{hint} write {_wanted(dimension)}")
 

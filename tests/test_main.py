@@ -245,3 +245,25 @@ def test_interrupt_ends_quietly(processes: str, scenario: str) -> None:
     os.killpg(job.pid, signal.SIGINT)
     _, err = job.communicate(timeout=20)
     assert (job.returncode, err.strip()) == (INTERRUPTED, "interrupted")
+
+
+def test_a_run_needs_none_of_the_points_of_the_comparison(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    explicit = "jobs[train].placement={policy: explicit, workers: [idle-0/gpu0, idle-1/gpu0], servers: [idle-0]}"
+    assert exit_code(["run", scenario, "--set", explicit, "--no-save"]) == 0
+    assert "train ran on idle-0/gpu0, idle-1/gpu0" in capsys.readouterr().out
+    assert exit_code(["compare", scenario, "--set", explicit, "--no-save"]) == 2
+
+
+def test_a_policy_may_lie_beside_the_scenario(scenario: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from hetsim.model.placement import Placement\n"
+        "def last(view):\n"
+        '    """Take the last devices."""\n'
+        "    return Placement(tuple(s.device for s in view.slots[-view.job.n_workers:]), (view.hosts[-1].name,))\n",
+        encoding="utf-8",
+    )
+    hetsim = Path(sys.executable).with_name("hetsim")
+    command = [str(hetsim), "run", scenario, "--set", "jobs[train].placement.policy=mine:last", "--no-save"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "train ran on idle-0/gpu0, idle-1/gpu0; servers on idle-1" in done.stdout

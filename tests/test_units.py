@@ -38,7 +38,7 @@ def test_quantities(text: str, dimension: Dimension, value: float) -> None:
         ("5", "time", "'5' has no unit"),
         (True, "time", "True has no unit"),
         ("fast", "rate", "'fast' is not a data rate"),
-        ("10 Gb/s", "rate", "unknown unit 'Gb/s'; did you mean 'GB/s'?"),
+        ("10 Gb/s", "rate", "unknown unit 'Gb/s'; did you mean 'Gbit/s' or 'GB/s'?"),
         ("10 gbit/s", "rate", "did you mean 'Gbit/s'?"),
         ("10 GB", "rate", "'10 GB' is an amount of data, not a data rate"),
         ("-1 s", "time", "'-1 s' is negative"),

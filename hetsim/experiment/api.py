@@ -189,7 +189,7 @@ def _axes(
             points=tuple(dict(zip(section.fields, row, strict=False)) for row in section.rows),
             values=tuple(float(str(row[-1])) for row in section.rows),
         )
-    example = "jobs[0].placement.policy: [default-tensorflow, infrastructure-aware]"
+    example = "'jobs[0].placement.policy': [default-tensorflow, infrastructure-aware]"
     text = (
         "nothing to compare: add a section to the scenario, such as 'compare: {" + example + "}', or give axes, "
         "such as --axis jobs[0].placement.policy=default-tensorflow,infrastructure-aware"

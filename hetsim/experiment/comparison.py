@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
     """One scenario that was run at several points.
 
@@ -90,6 +90,10 @@ class Comparison:
             "metric": self.metric,
             "rows": [row.to_dict() for row in self.rows],
         }
+        content["points"] = [
+            {"labels": dict(labels), "fingerprint": result.fingerprint, "placements": placements(result.record)}
+            for labels, result in zip(self.points, self.results, strict=True)
+        ]
         if self.measured:
             content["measured"] = [{"labels": dict(row.labels)} | row.numbers() for row in self.measured]
         return content
@@ -159,6 +163,11 @@ class Comparison:
     def _job_table(self) -> list[Row]:
         points = zip(self.points, self.results, strict=True)
         return [_cells(labels) | row for labels, result in points for row in job_rows(result.record)]
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison({self.scenario.name!r}, {len(self.rows)} rows, {self.metric}, fingerprint {self.fingerprint})"
+        )
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))

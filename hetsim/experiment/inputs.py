@@ -13,6 +13,8 @@ from hetsim.units import format_gib, format_si
 
 GIVEN = "given in the scenario"
 CATALOG = "catalog"
+STEP_TIME = "step time of"
+"""How the names of inputs begin that say how long a step takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,7 @@ def _step_times(setup: Setup, job: Job, run: JobRun) -> Iterator[Input]:
             if isinstance(job.workload, Model)
             else f"{job.name}, rank {rank}"
         )
-        name = f"step time of {what}: {format_si(time.total_s, 's')}"
+        name = f"{STEP_TIME} {what}: {format_si(time.total_s, 's')}"
         yield Input(input=name, basis=time.basis, method=time.method, source=time.source)
 
 

@@ -162,7 +162,7 @@ def compare_rows(
                 speedup=ratio.value if ratio else None,
                 speedup_ci_low=ratio.low if ratio else None,
                 speedup_ci_high=ratio.high if ratio else None,
-                significant=ratio.is_significant if ratio else None,
+                significant=ratio.is_significant if ratio and not is_baseline else None,
                 is_baseline=is_baseline,
             )
         )

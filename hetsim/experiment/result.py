@@ -28,7 +28,7 @@ _PACKAGES: Final = ("numpy", "simpy", "numba", "networkx", "scipy", "pydantic")
 _IN_JSON: Final = ("samples_per_s", "compute_s", "communication_s", "exposed_s", "wait_s", "updates_per_s")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Result:
     """One scenario that was run.
 
@@ -159,6 +159,10 @@ class Result:
             "manifest.json": to_json(self.manifest()),
         }
         return write_folder(Path(out), self.folder_name, files)
+
+    def __repr__(self) -> str:
+        n = self.setup.n_replications
+        return f"Result({self.scenario.name!r}, {n} replication{'s' if n > 1 else ''}, fingerprint {self.fingerprint})"
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))

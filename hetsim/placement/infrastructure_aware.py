@@ -141,7 +141,7 @@ def _swaps(
     server_hosts = {host.name for host in servers} if is_separate else set()
     for position in range(len(servers)):
         for host in hosts:
-            if host not in servers and host.name not in worker_hosts:
+            if host != servers[position] and host.name not in worker_hosts:
                 yield workers, (*servers[:position], host, *servers[position + 1 :])
     used = {slot.device for slot in workers}
     others = [slot for slot in slots if slot.device not in used and slot.host not in server_hosts]

@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations, count
+from itertools import combinations_with_replacement, count
 
 from hetsim.contracts import HostView, PlacementView, SlotView
 from hetsim.placement.predict import duration_s, worker_step_s
@@ -15,7 +15,7 @@ N_LEVELS = 5
 """Compute times tried as the bound of the slowest worker."""
 
 MAX_SERVER_SETS = 12
-"""All server sets are tried where there are no more."""
+"""All server sets, hosts repeated or not, are tried where there are no more."""
 
 N_SERVER_SETS = 4
 """Server sets tried from each ranking of the hosts otherwise."""
@@ -107,14 +107,19 @@ def _server_sets(view: PlacementView, slots: Sequence[SlotView], *, is_separate:
         return [()]
     order = {host.name: index for index, host in enumerate(view.hosts)}
     able = [host for host in view.hosts if host.free_bytes >= job.server_bytes / job.n_servers]
-    if math.comb(len(able), job.n_servers) <= MAX_SERVER_SETS:
-        return list(combinations(able, job.n_servers))
+    if math.comb(len(able) + job.n_servers - 1, job.n_servers) <= MAX_SERVER_SETS:
+        return list(combinations_with_replacement(able, job.n_servers))
     sets: dict[tuple[HostView, ...], None] = {}
     for ranks in _host_ranks(view, slots, is_separate=is_separate):
         ranked = sorted(able, key=lambda host: ranks[host.name])
         for first in range(min(N_SERVER_SETS, len(ranked) - job.n_servers + 1)):
             chosen = ranked[first : first + job.n_servers]
             sets[tuple(sorted(chosen, key=lambda host: order[host.name]))] = None
+        # One host may hold several servers: the fastest one all of them, or all but one.
+        for host, other in zip(ranked[:N_SERVER_SETS], [*ranked[1:N_SERVER_SETS], ranked[0]], strict=False):
+            for n_alone in (0, 1):
+                chosen = [host] * (job.n_servers - n_alone) + [other] * n_alone
+                sets[tuple(sorted(chosen, key=lambda host: order[host.name]))] = None
     return list(sets)
 
 

@@ -36,7 +36,7 @@ def measured_table(comparison: Comparison) -> str:
     """
     label = _label(comparison)
     names = axis_names(tuple(comparison.measured[0].labels))
-    header = [*names.values(), "measured", "simulated", "error", "plain linear", "error", ""]
+    header = [*names.values(), "measured", "simulated", "error", "plain linear", "its error", ""]
     rows = [
         [
             *(label_text(value) for value in row.labels.values()),
@@ -63,7 +63,8 @@ def _measured_summary(rows: Sequence[MeasuredRow], first: str) -> list[str]:
         for row in predicted
     }
     lines = []
-    for kind, some in ({"all": predicted} | kinds).items():
+    groups = {"all": predicted} | (kinds if max(map(len, kinds.values())) > 1 else {})
+    for kind, some in groups.items():
         ours, linear = ([getattr(row, name) for row in some] for name in ("error_frac", "linear_error_frac"))
         lines.append(
             f"{kind}: mean absolute error {mean_absolute(ours):.1%}, worst {max(map(abs, ours)):.1%}; "

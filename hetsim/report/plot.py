@@ -22,7 +22,7 @@ _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4
 _ROW_INCHES: Final = 0.42
 _DPI: Final = 150
 _MOST_PIXELS: Final = 60_000
-_LABEL_LENGTH: Final = 48
+_LABEL_LENGTH: Final = 36
 _GROUP_GAP: Final = 1.0
 _TEXT_GAP_POINTS: Final = 6
 
@@ -90,8 +90,9 @@ def _groups(comparison: Comparison) -> list[tuple[str, list[tuple[str, Compariso
 def _draw_groups(
     axes: "Axes", groups: Sequence[tuple[str, list[tuple[str, ComparisonRow]]]], unit: str
 ) -> list["Annotation"]:
-    others = dict.fromkeys(decision for _, rows in groups for decision, row in rows if not row.is_baseline)
-    colours = {decision: _COLOURS[i % len(_COLOURS)] for i, decision in enumerate(others)}
+    others = list(dict.fromkeys(decision for _, rows in groups for decision, row in rows if not row.is_baseline))
+    # More decisions than colours: one colour for all, since a colour that comes back would lie.
+    colours = {decision: _COLOURS[i if len(others) <= len(_COLOURS) else 0] for i, decision in enumerate(others)}
     ticks, labels, texts = [], [], []
     y = 0.0
     for condition, rows in groups:
@@ -107,7 +108,7 @@ def _draw_groups(
         for decision, row in rows:
             texts.append(_draw_row(axes, y, row, _BASELINE_COLOUR if row.is_baseline else colours[decision], unit))
             ticks.append(y)
-            labels.append(_shorten(decision, _LABEL_LENGTH))
+            labels.append(textwrap.fill(decision, _LABEL_LENGTH, max_lines=3, placeholder=" ..."))
             y += 1.0
     axes.set_yticks(ticks, labels)
     return texts
@@ -121,7 +122,7 @@ def _draw_row(axes: "Axes", y: float, row: ComparisonRow, colour: str, unit: str
         end = max(row.ci_high, end)
         axes.errorbar(row.mean, y, xerr=half_width, fmt="none", ecolor="black", elinewidth=1.2, capsize=3, zorder=3)
     text = f"{number(row.mean)} {unit}{_speedup_text(row)}"
-    ground = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
     offset = (_TEXT_GAP_POINTS, 0)
     return axes.annotate(text, (end, y), offset, textcoords="offset points", va="center", fontsize=9.5, bbox=ground)
 

@@ -1,11 +1,11 @@
 """Tables for a terminal, to be understood without the source."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
 from hetsim.experiment.comparison import Comparison
-from hetsim.experiment.inputs import Input, count_by_basis
+from hetsim.experiment.inputs import STEP_TIME, Input, count_by_basis
 from hetsim.experiment.points import JOB, ComparisonRow, is_decision, label_text
 from hetsim.experiment.result import Result, placements
 from hetsim.experiment.statistics import Estimate, mean_interval
@@ -16,7 +16,7 @@ from hetsim.model.workload import Model
 from hetsim.report.labels import axis_names, metric_label, number, with_interval
 from hetsim.units import format_si
 
-_SHOWN_DEVICES = 8
+_SHOWN_DEVICES = 16
 _SHOWN_PLACEMENTS = 3
 _STEP_COLUMNS = {
     "step time": "step_time_mean_s",
@@ -55,8 +55,28 @@ def comparison_table(comparison: Comparison) -> str:
         f"{comparison.scenario.name}: {label}, {metric.better} is better; {_replications(n)}, seed {seed}",
         grid(header, rows),
         _comparison_legend(comparison, n),
+        "\n".join(_where(comparison, names)),
     ]
     return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread)
+
+
+def _where(comparison: Comparison, names: Mapping[str, str]) -> list[str]:
+    """Return where each point ran; points that ran in the same place stand together."""
+    found: dict[str, list[str]] = {}
+    for labels, result in zip(comparison.points, comparison.results, strict=True):
+        text = ", ".join(_named(names[path], value) for path, value in labels.items())
+        for line in _placement_lines(result):
+            found.setdefault(line, []).append(text)
+    lines = []
+    for line, points in found.items():
+        n = len(comparison.points)
+        who = "all points" if len(points) == n else "; ".join(dict.fromkeys(points))
+        lines.append(f"{who}: {line}")
+    return lines
+
+
+def _named(name: str, value: object) -> str:
+    return value if isinstance(value, str) else f"{name} {label_text(value)}"
 
 
 def _comparison_cells(row: ComparisonRow, paths: Sequence[str]) -> list[str]:
@@ -83,12 +103,21 @@ def _comparison_legend(comparison: Comparison, n: int) -> str:
     elif JOB in labels:
         against = "the first row of the same job"
     lines = [f"Speed-up: how many times better than {against}; above 1 is an improvement."]
+    if not _is_same_work(comparison):
+        lines.append("The points train on different numbers of samples: --metric samples_per_s compares their rates.")
     if n == 1:
         lines.append("One replication says nothing of the spread: --replications 10 gives intervals.")
     else:
         lines.append("[low, high]: 95 % interval over replications, which share their random draws and are paired.")
         lines.append("not significant: the interval of the speed-up holds 1.")
     return "\n".join(lines)
+
+
+def _is_same_work(comparison: Comparison) -> bool:
+    """Return whether every point trains on as many samples, or the metric is a rate."""
+    jobs = [result.setup.jobs for result in comparison.results]
+    amounts = {tuple(job.n_steps * job.n_workers * job.batch for job in some) for some in jobs}
+    return len(amounts) == 1 or comparison.metric != "train_time_s"
 
 
 def run_table(result: Result) -> str:
@@ -189,6 +218,9 @@ def footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = F
     """
     counts = ", ".join(f"{n} {basis}" for basis, n in count_by_basis(inputs).items())
     lines = ["", f"Inputs: {counts} (manifest.json names method and source of each)"]
+    if not detailed:
+        guessed = [item for item in inputs if item.input.startswith(STEP_TIME) and item.basis != "measured"]
+        lines += [f"  {item.basis} {item.input} ({item.method})" for item in guessed]
     if detailed:
         lines += ["  " + line for line in grid([], [[item.basis, item.input] for item in inputs]).splitlines()]
     if unread:

@@ -111,7 +111,7 @@ class Scenario:
         return _validated(set_values(base_of(self.tree), nodes))
 
 
-def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> Scenario:
+def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = (), *, points: bool = True) -> Scenario:
     """Load a scenario.
 
     Parameters
@@ -121,6 +121,8 @@ def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) 
         of a file as Python objects.
     overrides : sequence of str
         Such as ``jobs[train].workers=8``; the value is YAML.
+    points : bool
+        Whether the points that the scenario compares are checked too; a single run needs none of them.
 
     Returns
     -------
@@ -137,7 +139,7 @@ def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) 
         if problems and not (tree and isinstance(tree.value, dict)):
             raise ScenarioError(issues_of(tree or Node(None, Place(file=_label(source))), problems))
         tree = apply_overrides(_checked_root(tree, _label(source)), overrides)
-        return _validated(tree, problems)
+        return _validated(tree, problems, points=points)
 
 
 def shipped() -> dict[str, Path]:
@@ -200,11 +202,13 @@ def _checked_root(tree: Node | None, label: str) -> Node:
     return tree
 
 
-def _validated(tree: Node, problems: Sequence[Problem] = ()) -> Scenario:
+def _validated(tree: Node, problems: Sequence[Problem] = (), *, points: bool = True) -> Scenario:
     with unrecorded():
         document, found = validate(tree)
-        found = [*problems, *found, *check_paths(tree)]
-        if not found:
+        found = [*problems, *found]
+        if points:
+            found += check_paths(tree)
+        if points and not found:
             found = list(check_points(tree))
     if found or document is None:
         raise ScenarioError(issues_of(tree, found))

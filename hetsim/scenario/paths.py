@@ -15,6 +15,10 @@ from hetsim.scenario.yaml_source import read
 _STEP: Final = re.compile(r"(?:^|\.)(?P<key>[^.\[\]=]+)|\[(?P<item>[^\[\]]*)\]")
 
 
+_SHOWN_TEXT: Final = 60
+"""Longer overrides are cut in messages."""
+
+
 class PathError(ValueError):
     """A path leads to no field."""
 
@@ -157,7 +161,7 @@ def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
     issues: list[Issue] = []
     for text in overrides:
         path, equals, value = text.partition("=")
-        file = f"--set {text}"
+        file = f"--set {text}" if len(text) <= _SHOWN_TEXT else f"--set {path.strip()}=..."
         if not equals:
             message = "write it as path=value, such as jobs[train].workers=8"
             issues.append(Issue(path="", message=message, file=file))

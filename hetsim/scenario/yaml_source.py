@@ -95,6 +95,8 @@ def read(text: str, file: str) -> tuple[Node | None, list[Problem]]:
         mark = error.problem_mark or error.context_mark
         place = Place(file=file, line=mark.line + 1, column=mark.column + 1) if mark else Place(file=file)
         what = " ".join(part for part in (error.context, error.problem) if part)
+        if "did not find expected ','" in what and re.search(r"\w\[\w", text):
+            what += "; inside {...} and [...] a field path such as 'jobs[train].workers' needs quotes"
         return None, [*builder.problems, Problem((), f"not valid YAML: {what}", place)]
     except yaml.YAMLError as error:
         reason = getattr(error, "reason", None) or str(error)

@@ -176,7 +176,7 @@ def test_progress_counts_replications(small: dict) -> None:
 
 def test_nothing_to_compare_says_how_to(small: dict) -> None:
     del small["compare"]
-    with pytest.raises(ScenarioError, match=r"add a section to the scenario, such as 'compare: \{jobs"):
+    with pytest.raises(ScenarioError, match=r"add a section to the scenario, such as 'compare: \{'jobs"):
         compare(small)
 
 

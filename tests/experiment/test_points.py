@@ -100,5 +100,5 @@ def test_row_has_the_keys_of_the_json_and_nothing_else() -> None:
         "speedup": 1.0,
         "speedup_ci_low": 1.0,
         "speedup_ci_high": 1.0,
-        "significant": False,
+        "significant": None,
     }

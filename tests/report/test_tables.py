@@ -22,9 +22,28 @@ def test_comparison_names_metric_baseline_and_insignificant_differences(small: d
 
 
 def test_significant_difference_carries_no_mark(small: dict) -> None:
-    line = line_of(comparison_table(compare(small)), "infrastructure-aware")
+    line = line_of(comparison_table(compare(small)), "infrastructure-aware  ")
     assert "x [" in line
     assert "not significant" not in line
+
+
+def test_comparison_says_where_each_point_ran_and_what_is_guessed(small: dict) -> None:
+    small["jobs"][0] = {
+        "name": "train",
+        "model": "mobilenet_v1",
+        "dataset": "imagenet",
+        "batch": 8,
+        "workers": 2,
+        "steps": 2,
+        "placement": {"policy": "default-tensorflow"},
+        "aggregation": {"policy": "parameter-server"},
+    }
+    text = comparison_table(compare(small))
+    assert "default-tensorflow: train ran on busy-0/gpu0, busy-1/gpu0; servers on busy-0" in text
+    assert "infrastructure-aware: train ran on idle-0/gpu0, idle-1/gpu0; servers on idle-0" in text
+    assert "assumed step time of mobilenet_v1 on V100, batch 8" in text
+    assert "different numbers of samples" not in text
+    assert "different numbers of samples" in comparison_table(compare(small, {"jobs[train].batch": [8, 16]}))
 
 
 def test_rows_that_are_compared_stand_together(small: dict) -> None:
@@ -38,9 +57,9 @@ def test_rows_that_are_compared_stand_together(small: dict) -> None:
 def test_one_replication_claims_nothing(small: dict) -> None:
     small["replications"] = 1
     text = comparison_table(compare(small))
-    assert line_of(text, "infrastructure-aware").endswith("one replication")
+    assert line_of(text, "infrastructure-aware  ").endswith("one replication")
     assert "--replications 10" in text
-    assert "[" not in line_of(text, "infrastructure-aware")
+    assert "[" not in line_of(text, "infrastructure-aware  ")
 
 
 def test_value_of_zero_has_no_ratio(small: dict) -> None:
