@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsim.engine.simulate import simulate, too_long
+from hetsim.engine.clock import too_long
+from hetsim.engine.simulate import simulate
 from hetsim.kernels import fluid, interpreter
 from hetsim.kernels.draws import stream_key
 from hetsim.kernels.interpreter import Code

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 
 from simpy.events import Event, EventPriority
 
-from hetsim.engine.clock import Clock
+from hetsim.engine.clock import Clock, too_long
 from hetsim.engine.fluid import Fluid
 from hetsim.engine.resources import Activity, Latency, Order, Passage, Shared
 from hetsim.model.plan import CapacityChange
+from hetsim.units import MAX_TICKS
 
 _LAST = EventPriority(9)
 """SimPy priority of a settlement: after every process of the tick (SimPy itself uses 0 and 1)."""
@@ -140,6 +141,8 @@ class Settlement:
     def _schedule(self, tick: int) -> None:
         if self._pending is not None and self._pending <= tick:
             return
+        if tick >= MAX_TICKS:
+            raise too_long(self._env.tick)
         self._pending = tick
         event = Event(self._env)
         event._ok, event._value = True, None

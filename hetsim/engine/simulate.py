@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hetsim.engine.clock import Clock
+from hetsim.engine.clock import Clock, too_long
 from hetsim.engine.fluid import Fluid
 from hetsim.engine.interpreter import Interpreter, Machine
 from hetsim.engine.recorder import RankRecorder, trace_of
 from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice, Usage
 from hetsim.engine.settle import Settlement
-from hetsim.errors import DeadlockError, SimulationError
+from hetsim.errors import DeadlockError
 from hetsim.kernels.draws import lognormal_factors
 from hetsim.model.plan import Flow, Plan, Program, Push, Work, usage_of
 from hetsim.model.result import IntArray, PlanRun
@@ -61,8 +61,6 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
         first += len(program.body)
     settlement.start()
     env.run()
-    if env.tick >= MAX_TICKS:
-        raise too_long(0)
     _check_ended(interpreters, plan, fluid, env.tick)
     jobs = tuple(trace_of(ranks) for ranks in recorders)
     return PlanRun(
@@ -95,26 +93,6 @@ def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, IntA
             raise too_long(0)
         drawn[position] = ticks.astype(np.int64)
     return drawn
-
-
-def too_long(now: int) -> SimulationError:
-    """Return the error of a simulation that the clock cannot count.
-
-    Parameters
-    ----------
-    now : int
-        Tick at which that shows.
-
-    Returns
-    -------
-    SimulationError
-        To be raised.
-    """
-    days = to_seconds(MAX_TICKS) / 86400
-    return SimulationError(
-        f"this goes on for more than {days:.0f} days, the most that the clock can count: ask for fewer steps",
-        to_seconds(now),
-    )
 
 
 def _check_ended(interpreters: list[Interpreter], plan: Plan, fluid: Fluid, now: int) -> None:

@@ -1,7 +1,10 @@
 """The engine on plans written by hand."""
 
+from functools import partial
+
 import pytest
 
+from hetsim.engine.compiled import CompiledPlan
 from hetsim.engine.simulate import simulate
 from hetsim.errors import DeadlockError, SimulationError
 from hetsim.model.plan import CapacityChange, Delay, Flow, Instruction, Plan, Program, Push, Resource, Wait, Work
@@ -168,9 +171,31 @@ def test_a_stall_names_the_resource_without_capacity() -> None:
         run([resource("gpu", "device", 0.0)], 0, program(Work(resources=(0,), ticks=1)))
 
 
-def test_a_run_past_the_clock_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("capacity", "body"),
+    [
+        (1.0, [Work(resources=(0,), ticks=2**62)] * 3),
+        (1e-19, [Work(resources=(0,), ticks=10)]),
+        (1.0, [Delay(2**62)] * 3),
+        (1.0, list(transfer(0, 1e30, 0))),
+        (1.0, list(transfer(0, 1.0, 0, latency=2**62)) * 3),
+    ],
+    ids=["work", "slow device", "delay", "bytes", "latency"],
+)
+@pytest.mark.parametrize("executor", ["engine", "kernel"])
+def test_what_the_clock_cannot_count_is_refused(executor: str, capacity: float, body: list[Instruction]) -> None:
+    kind = "device" if isinstance(body[0], Work) else "link"
+    programs = (program(*body),)
+    plan = Plan(jobs=("job",), resources=(resource("r", kind, capacity),), counters=("c",), programs=programs)
+    execute = CompiledPlan(plan).run if executor == "kernel" else partial(simulate, plan)
     with pytest.raises(SimulationError, match="more than 107 days"):
-        run([resource("d", "device")], 0, program(Work(resources=(0,), ticks=2**62), n=3))
+        execute(seed=0, replication=0)
+
+
+def test_a_short_lack_of_capacity_is_outlasted() -> None:
+    changes = (CapacityChange(tick=100, resource=0, capacity=1.0),)
+    result = run([resource("d", "device", 1e-25)], 0, program(Work(resources=(0,), ticks=10)), changes=changes)
+    assert ends(result) == [[110]]
 
 
 def test_the_number_of_events_is_pinned() -> None:
