@@ -1,14 +1,16 @@
 """The command line: the only printer, and the only place where errors become exit codes."""
 
 import errno
+import io
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 import click
 
@@ -22,9 +24,18 @@ if TYPE_CHECKING:
 
 FAILED: Final = 1
 MISUSED: Final = 2
-INTERRUPTED: Final = 130
+INTERRUPTED: Final = 128 + signal.SIGINT
+TERMINATED: Final = 128 + signal.SIGTERM
+
+_MISTAKEN_PATHS: Final = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+_MISTAKES: Final = (errno.EINVAL, errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS)
+"""Errors of a path that was written wrong; all others, such as a full disk, are no mistake in the command."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Terminated(BaseException):
+    """Another process asked this one to end."""
 
 
 class _Group(click.Group):
@@ -49,8 +60,8 @@ def cli() -> None:
 
     SCENARIO is a YAML file or the name of a shipped scenario: see 'hetsim list scenarios'.
 
-    Exit codes: 0 done; 1 the simulation failed; 2 a mistake in the command, the scenario or a placement;
-    130 interrupted.
+    Exit codes: 0 done; 1 the simulation failed, or a result could not be written; 2 a mistake in the command, the
+    scenario or a placement; 130 interrupted; 143 terminated.
     """
 
 
@@ -135,6 +146,7 @@ def compare_command(
     scenario with measured values and neither of these is held against its measurements.
     """
     from hetsim.experiment.api import compare
+    from hetsim.experiment.axes import crossed
 
     chosen = _axes(axes)
     loaded = _load(scenario, overrides, replications)
@@ -143,7 +155,7 @@ def compare_command(
     with _progress(quiet=quiet) as on_progress:
         comparison = compare(
             loaded,
-            {**loaded.axes, **chosen},
+            crossed(loaded, chosen),
             metric=metric,
             seed=seed,
             processes=processes,
@@ -151,8 +163,9 @@ def compare_command(
         )
     folder = None
     if not no_save:
+        from hetsim.report.figure import to_png
         from hetsim.report.measured import measured_figure
-        from hetsim.report.plot import comparison_figure, to_png
+        from hetsim.report.plot import comparison_figure
 
         figure = measured_figure(comparison) if comparison.measured else comparison_figure(comparison)
         folder = comparison.save(out, extra={"comparison.png": to_png(figure)})
@@ -226,6 +239,9 @@ def init(file: str, force: bool) -> None:
             target.write(starter())
     except FileExistsError:
         raise click.UsageError(f"{file} is there already: choose another name, or overwrite it with --force") from None
+    except OSError as error:
+        error.filename = error.filename or file
+        raise
     _say(f"wrote {file}; now try: hetsim compare {file}")
 
 
@@ -240,28 +256,39 @@ def schema() -> None:
 def _load(scenario: str, overrides: Sequence[str], replications: int | None, *, points: bool = True) -> "Scenario":
     from hetsim.scenario.load import load
 
+    for text in overrides:
+        _check_text("--set", text)
     more = () if replications is None else (f"replications={replications}",)
     return load(scenario, [*overrides, *more], points=points)
 
 
-def _axes(texts: Sequence[str]) -> dict[str, list[object]]:
+def _check_text(option: str, text: str) -> None:
+    """Refuse bytes of the command line that are no text."""
+    if any("\udc80" <= letter <= "\udcff" for letter in text):
+        raise click.UsageError(f"{option} {text!r} is not UTF-8")
+
+
+def _axes(texts: Sequence[str]) -> list[tuple[str, list[object]]]:
     from hetsim.scenario.paths import value_of
 
-    axes: dict[str, list[object]] = {}
+    axes: list[tuple[str, list[object]]] = []
     for text in texts:
+        _check_text("--axis", text)
         path, equals, values = text.partition("=")
         if not equals or not values.strip():
             raise click.UsageError(f"--axis {text!r} is not of the form PATH=V1,V2")
         parsed = value_of(f"[{values}]")
-        axes[path.strip()] = parsed if isinstance(parsed, list) else [parsed]
+        axes.append((path.strip(), parsed if isinstance(parsed, list) else [parsed]))
     return axes
 
 
 def _check_writable(out: str) -> None:
     """Fail before the work is done, not after it; make nothing yet."""
     folder = Path(out).absolute()
-    while not folder.exists():
+    while not os.path.lexists(folder):
         folder = folder.parent
+    if not folder.exists():
+        raise FileNotFoundError(errno.ENOENT, "this link leads to nothing", str(folder))
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     if not os.access(folder, os.W_OK):
@@ -270,7 +297,7 @@ def _check_writable(out: str) -> None:
 
 @contextmanager
 def _progress(*, quiet: bool) -> "Iterator[Progress | None]":
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     with click.progressbar(length=1, label="replications", file=sys.stderr) as bar:
@@ -297,17 +324,28 @@ def _say_saved(folder: Path | None, *, as_json: bool, quiet: bool) -> None:
 
 
 def _say(text: str) -> None:
-    try:
-        click.echo(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough. Python flushes once more at its end, which must find an open file.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(0) from None
+    _write(text, sys.stdout)
 
 
 def _complain(text: str) -> None:
-    click.echo(text, err=True)
+    _write(text, sys.stderr)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    """Write to a stream that may be closed, that nobody may read any more, and whose disk may be full."""
+    if stream is None:
+        return
+    try:
+        click.echo(text, file=stream)
+        stream.flush()
+    except OSError as error:
+        # Python flushes once more at its end, which must find an open file.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        # A reader that has seen enough changes nothing about what the command did; an error about errors has no reader.
+        if stream is sys.stderr or isinstance(error, BrokenPipeError):
+            return
+        error.filename = error.filename or "standard output"
+        raise
 
 
 def exit_code(arguments: Sequence[str] | None = None) -> int:
@@ -321,31 +359,42 @@ def exit_code(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 1 the simulation failed; 2 a mistake of the user; 130 interrupted.
+        0 done; 1 the simulation failed; 2 a mistake of the user; 130 interrupted; 143 terminated.
     """
     words = None if arguments is None else list(arguments)
     try:
         code = cli.main(words, prog_name="hetsim", standalone_mode=False)
-    except (click.Abort, click.ClickException, HetsimError, OSError) as error:
+    except (click.Abort, click.ClickException, HetsimError, MemoryError, OSError, _Terminated) as error:
         return _report(error)
     return code if isinstance(code, int) else 0
 
 
-def _report(error: Exception) -> int:
+def _report(error: BaseException) -> int:
     """Say what went wrong, without a traceback, and return the exit code."""
-    if isinstance(error, click.ClickException):
-        error.show()
-    elif isinstance(error, ScenarioError):
-        _complain(str(error))
-    elif isinstance(error, click.Abort):
+    if isinstance(error, click.Abort):
         _complain("interrupted")
         return INTERRUPTED
-    elif isinstance(error, OSError):
+    if isinstance(error, _Terminated):
+        _complain("terminated")
+        return TERMINATED
+    _complain(_message(error))
+    is_mistake = not isinstance(error, SimulationError | WorkerError | MemoryError)
+    if isinstance(error, OSError):
+        is_mistake = isinstance(error, _MISTAKEN_PATHS) or error.errno in _MISTAKES
+    return MISUSED if is_mistake else FAILED
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, click.ClickException):
+        text = io.StringIO()
+        error.show(file=text)
+        return text.getvalue().rstrip("\n")
+    if isinstance(error, ScenarioError):
+        return str(error)
+    if isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename else ""
-        _complain(f"Error: {name}{error.strerror or error}")
-    else:
-        _complain(f"Error: {error}")
-    return FAILED if isinstance(error, SimulationError | WorkerError) else MISUSED
+        return f"Error: {name}{error.strerror or error}"
+    return "Error: out of memory" if isinstance(error, MemoryError) else f"Error: {error}"
 
 
 def main() -> None:
@@ -357,7 +406,27 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a letter must not end a run.
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(exit_code())
+    _fill_standard_streams()
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = exit_code()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    # All is said and done: what comes now must not interrupt the end of the process with a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
+
+
+def _terminate(_signal: int, _frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _Terminated
+
+
+def _fill_standard_streams() -> None:
+    """Open what the parent closed, so that no file of ours becomes the standard output of something else."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from hetsim.model.aggregation import Group
+from hetsim.model.aggregation import Group, Sharding
 from hetsim.model.placement import Placement
 from hetsim.model.result import FloatArray, JobRun
 
@@ -35,6 +35,8 @@ class SlotView:
         Rate between the device and its host.
     taken : bool
         Whether another job of this scenario already holds it.
+    bus_latency_s : float
+        Latency between the device and its host, one way.
     uses_host_memory : bool
         Whether the worker's memory is its host's, as on a CPU.
     """
@@ -49,6 +51,7 @@ class SlotView:
     card_capacity: float
     bus_bytes_per_s: float
     taken: bool
+    bus_latency_s: float = 0.0
     uses_host_memory: bool = False
 
 
@@ -63,9 +66,9 @@ class HostView:
     cpu_available_frac : float
         Share of the CPU that others leave free.
     update_s : float
-        Estimated time of one update of all parameters on the idle CPU.
+        Estimated time of one update of all parameters on the idle CPU, as far as it grows with their bytes.
     free_bytes : float
-        Host memory left.
+        Host memory left for the job, by other programs and by other jobs of this scenario.
     network_bytes_per_s : float
         Rate of the host's way into the network that others leave free; zero for a host without network.
     """
@@ -90,9 +93,16 @@ class Requirements:
     worker_bytes : float
         Memory of one worker.
     server_bytes : float
-        Memory of all parameter servers together.
+        Memory of parameter servers that hold all parameters together.
     gradient_bytes : float
         Exchanged by each worker and step, each way.
+    shard_frac : tuple of float, shape (n_servers,)
+        Share of each parameter server, in the order in which a placement names their hosts: of the gradient's bytes
+        that each worker sends it, of `server_bytes`, and of the update of all parameters. Shares are seldom equal:
+        TensorFlow puts whole variables on servers in turn.
+    server_update_s : float
+        Estimated time of the update of each server that holds anything, on an idle CPU, as far as it does not depend on
+        host and share.
     """
 
     job: str
@@ -101,6 +111,8 @@ class Requirements:
     worker_bytes: float
     server_bytes: float
     gradient_bytes: float
+    shard_frac: tuple[float, ...]
+    server_update_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +132,8 @@ class PlacementView:
         seed, replication and job alone.
     path_bytes_per_s : callable
         ``(host, host) -> float``: free rate of the slowest link between two hosts, infinite within one host.
+    path_latency_s : callable
+        ``(host, host) -> float``: latency of the way from one host to another, zero within one host.
     """
 
     job: Requirements
@@ -127,6 +141,7 @@ class PlacementView:
     hosts: tuple[HostView, ...]
     draws: FloatArray
     path_bytes_per_s: Callable[[str, str], float]
+    path_latency_s: Callable[[str, str], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +191,10 @@ PlacementFunction = Callable[..., Placement]
 """``place(view: PlacementView, **parameters) -> Placement``; the first line of its docstring describes it."""
 
 AggregationFunction = Callable[..., Group]
-"""``aggregate(view: AggregationView, **parameters) -> Group``; the first line of its docstring describes it."""
+"""``aggregate(view: AggregationView, **parameters) -> Group``; the first line of its docstring describes it.
+
+By itself it is a policy that may use parameter servers; an `Aggregator` can say that it needs none.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,10 +207,13 @@ class Aggregator:
         The policy.
     needs_servers : bool
         Whether placement must find hosts for ``servers`` parameter servers.
+    sharding : {"round-robin", "even"}
+        What placement takes for the shares of servers, unless a parameter ``sharding`` of the policy says it.
     """
 
     function: AggregationFunction
     needs_servers: bool
+    sharding: Sharding = "round-robin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,32 @@ HetsimError
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+_LONGEST: Final = 60
+
+
+def clipped(text: str, longest: int = _LONGEST) -> str:
+    """Return what a message repeats of a text that somebody wrote.
+
+    Parameters
+    ----------
+    text : str
+        Of any length.
+    longest : int
+        More characters are cut.
+
+    Returns
+    -------
+    str
+        The text, or its beginning and an ellipsis.
+
+    Examples
+    --------
+    >>> clipped("resnet50"), clipped("9" * 5000, 4)
+    ('resnet50', '9999...')
+    """
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 class HetsimError(Exception):

@@ -1,14 +1,25 @@
 """Find a thing by name in a literal table, or say which names there are."""
 
+import copy
 import difflib
 import importlib
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
-from hetsim.errors import PolicyError, UnknownNameError
+from hetsim.errors import PolicyError, UnknownNameError, clipped
 
 T = TypeVar("T")
+
+_LEAST_PART: Final = 3
+"""A part of a name must have as many letters to stand for the whole."""
+
+_LEAST_WORD: Final = 6
+"""And a word of a description, since there are many."""
+
+_REASON: Final = 300
+"""Characters of the text of a foreign error that a message repeats."""
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
@@ -30,13 +41,26 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     --------
     >>> did_you_mean("resnet5", ["resnet50", "vgg16"])
     "; did you mean 'resnet50'?"
+    >>> did_you_mean("ring-allreduce", ["parameter-server", "ring"])
+    "; did you mean 'ring'?"
     """
-    folded = {choice.lower().replace("_", "-"): choice for choice in choices}
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), folded, n=1, cutoff=0.6)
+    folded = {_folded(choice): choice for choice in choices}
+    written = _folded(name)
+    near = difflib.get_close_matches(clipped(written), folded, n=1, cutoff=0.6)
+    near = near or [choice for choice in folded if _is_part(choice, written) or _is_part(written, choice)]
     return f"; did you mean {folded[near[0]]!r}?" if near else ""
 
 
-def unknown(kind: str, name: str, choices: Iterable[str]) -> str:
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _is_part(part: str, whole: str) -> bool:
+    """Return whether a name begins with another, or with one of its words does."""
+    return len(part) >= _LEAST_PART and f"-{part}" in f"-{whole}"
+
+
+def unknown(kind: str, name: str, choices: Iterable[str], *, hint: str = "") -> str:
     """Return the message for a name that no table holds.
 
     Parameters
@@ -47,6 +71,8 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> str:
         What was written.
     choices : iterable of str
         The valid names.
+    hint : str
+        A did-you-mean for a name that is near to none.
 
     Returns
     -------
@@ -54,8 +80,8 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> str:
         The message, with the choices in their order and a did-you-mean.
     """
     names = list(choices)
-    hint = did_you_mean(name, names) or "."
-    return f"no {kind} {name!r}{hint} Known: {', '.join(names)}"
+    hint = did_you_mean(name, names) or hint or "."
+    return f"no {kind} {clipped(repr(name))}{hint} Known: {', '.join(names)}"
 
 
 def find(table: Mapping[str, T], name: str, kind: str) -> T:
@@ -108,20 +134,87 @@ def find_plugin(table: Mapping[str, T], name: str, kind: str, group: str) -> T:
     Raises
     ------
     UnknownNameError
-        If there is none, or its module cannot be imported.
+        If there is none, or loading it fails, in whatever way.
     """
     if name in table:
         return table[name]
     external = {point.name: point for point in entry_points(group=group)}
-    if name in external:
-        return cast("T", external[name].load())
-    if ":" not in name:
-        raise UnknownNameError(unknown(kind, name, [*table, *external]))
-    module_name, _, attribute = name.partition(":")
+    if name not in external and ":" not in name:
+        raise UnknownNameError(unknown(kind, name, [*table, *external], hint=_by_description(name, table)))
     try:
-        return cast("T", getattr(importlib.import_module(module_name), attribute))
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UnknownNameError(f"no {kind} at {name!r}: {error}") from error
+        found = external[name].load() if name in external else _at(name)
+    except (Exception, SystemExit) as error:  # foreign code: whatever it does wrong is told, not passed on
+        raise UnknownNameError(f"no {kind} at {clipped(repr(name))}: {reason(error)}") from error
+    return cast("T", found)
+
+
+def _at(path: str) -> object:
+    module, _, attribute = path.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise ImportError("write it as package.module:function")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _by_description(name: str, table: Mapping[str, object]) -> str:
+    """Return a did-you-mean for a name that the first line of an entry's docstring holds, such as ``allreduce``."""
+    word = _letters(name)
+    for choice, entry in table.items():
+        line = (getattr(entry, "function", entry).__doc__ or "").strip().partition("\n")[0]
+        if len(word) >= _LEAST_WORD and word in _letters(line):
+            return f"; did you mean {choice!r}?"
+    return ""
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def reason(error: BaseException) -> str:
+    """Return why foreign code could not be used: the error, and where it was raised.
+
+    Parameters
+    ----------
+    error : BaseException
+        As caught.
+
+    Returns
+    -------
+    str
+        One line. What a missing module or name says needs no place; all else has file and line of the foreign code.
+    """
+    text = said(error)
+    if isinstance(error, SyntaxError):
+        return f"{text} ({error.filename}, line {error.lineno})"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_foreign(frame.filename)]
+    if not frames:
+        return text.partition(": ")[2] or text
+    return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})"
+
+
+def said(error: BaseException) -> str:
+    r"""Return type and text of a foreign error.
+
+    Parameters
+    ----------
+    error : BaseException
+        Even one whose text cannot be made.
+
+    Returns
+    -------
+    str
+        One line, cut where it is very long.
+
+    Examples
+    --------
+    >>> said(KeyError("x")), said(ValueError("two\nlines"))
+    ("KeyError: 'x'", 'ValueError: two')
+    """
+    lines = traceback.format_exception_only(error)
+    return clipped(next(line for line in lines if not line.startswith(" ")).partition("\n")[0], _REASON)
+
+
+def _is_foreign(file: str) -> bool:
+    return file != __file__ and not file.startswith(("<", *importlib.__path__))
 
 
 def ask(
@@ -160,11 +253,12 @@ def ask(
     if not callable(function):
         raise PolicyError(*names, f"a {type(function).__name__} is no function of a view")
     try:
-        answer = function(view, **parameters)
+        # A copy, since a policy that changes a list would decide otherwise in the next replication.
+        answer = function(view, **copy.deepcopy(dict(parameters)))
     except PolicyError:
         raise
-    except Exception as error:  # a policy is foreign code: any failure of it is reported as its own
-        raise PolicyError(*names, f"raised {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # a policy is foreign code: any failure of it is reported as its own
+        raise PolicyError(*names, f"raised {said(error)}") from error
     if not isinstance(answer, kind):
         raise PolicyError(*names, f"returned a {type(answer).__name__}, not a {kind.__name__}")
     return answer

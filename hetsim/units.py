@@ -5,7 +5,7 @@ import re
 from decimal import Decimal
 from typing import Final, Literal
 
-from hetsim.errors import UnitError
+from hetsim.errors import UnitError, clipped
 
 Dimension = Literal["time", "bytes", "rate", "flop", "flop rate"]
 
@@ -14,6 +14,8 @@ TICKS_PER_S: Final = 10**12
 
 MAX_TICKS: Final = 2**63 - 1
 """Ticks are int64: 106 days."""
+
+TOO_LONG: Final = "longer than the 106 days that the clock can count"
 
 _SI: Final = {"": "1", "k": "1e3", "M": "1e6", "G": "1e9", "T": "1e12", "P": "1e15"}
 _IEC: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -90,45 +92,46 @@ def parse(text: object, dimension: Dimension) -> float:
     >>> parse("25 us", "time") == parse("0.025 ms", "time") == 25e-6
     True
     """
+    shown = clipped(repr(text))
     if not isinstance(text, str):
-        raise UnitError(f"{text!r} has no unit: write {_wanted(dimension)}")
+        raise UnitError(f"{shown} has no unit: write {_wanted(dimension)}")
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise UnitError(
-            f"{text!r} is not {_NOUNS[dimension]}: write a number and a unit, such as {_EXAMPLES[dimension]}"
+            f"{shown} is not {_NOUNS[dimension]}: write a number and a unit, such as {_EXAMPLES[dimension]}"
         )
     number, unit = match.groups()
-    factor = _factor(text, unit, dimension)
-    if not math.isfinite(float(number)):
-        raise UnitError(f"{text!r} is not finite")
-    value = float(Decimal(number) * factor)
+    factor = _factor(shown, unit, dimension)
+    rough = float(number)
+    # Decimal has bounds of its own: what is zero or infinite as a float stays so.
+    value = float(Decimal(number) * factor) if rough and math.isfinite(rough) else rough
     if not math.isfinite(value):
-        raise UnitError(f"{text!r} is not finite")
+        raise UnitError(f"{shown} is not finite")
     if value < 0:
-        raise UnitError(f"{text!r} is negative")
-    return value
+        raise UnitError(f"{shown} is negative")
+    return value + 0.0  # no negative zero
 
 
 def _wanted(dimension: Dimension) -> str:
     return f"{_NOUNS[dimension]} with its unit, such as {_EXAMPLES[dimension]}"
 
 
-def _factor(text: str, unit: str, dimension: Dimension) -> Decimal:
+def _factor(shown: str, unit: str, dimension: Dimension) -> Decimal:
     if not unit:
-        raise UnitError(f"{text!r} has no unit: write {_wanted(dimension)}")
+        raise UnitError(f"{shown} has no unit: write {_wanted(dimension)}")
     factor = _UNITS[dimension].get(unit)
     if factor is not None:
         return factor
     for other, table in _UNITS.items():
         if unit in table:
-            raise UnitError(f"{text!r} is {_NOUNS[other]}, not {_NOUNS[dimension]} such as {_EXAMPLES[dimension]}")
+            raise UnitError(f"{shown} is {_NOUNS[other]}, not {_NOUNS[dimension]} such as {_EXAMPLES[dimension]}")
     folded = unit.lower()
     near = [known for known in _UNITS[dimension] if known.lower() == folded]
     if re.search("[A-Zk]i?b", unit):
         # A small b behind a proper prefix means bits to most people: say so before bytes.
         near = [known for known in _UNITS[dimension] if known.replace("bit", "b") == unit] + near
     hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ";"
-    raise UnitError(f"{text!r} has the unknown unit {unit!r}{hint} write {_wanted(dimension)}")
+    raise UnitError(f"{shown} has the unknown unit {clipped(repr(unit))}{hint} write {_wanted(dimension)}")
 
 
 def to_ticks(duration_s: float) -> int:
@@ -144,12 +147,20 @@ def to_ticks(duration_s: float) -> int:
     int
         Ticks of one picosecond.
 
+    Raises
+    ------
+    UnitError
+        If the clock cannot count so far.
+
     Examples
     --------
     >>> to_ticks(2.5e-12)
     3
     """
-    return math.ceil(duration_s * TICKS_PER_S)
+    ticks = duration_s * TICKS_PER_S
+    if not ticks <= MAX_TICKS:
+        raise UnitError(f"{duration_s:.3g} s is {TOO_LONG}")
+    return math.ceil(ticks)
 
 
 def to_seconds(ticks: int) -> float:
@@ -208,8 +219,8 @@ def format_si(value: float, unit: str) -> str:
     return f"0 {unit}" if value == 0 else f"{value:.3g} {unit}"
 
 
-def format_gib(n_bytes: float) -> str:
-    """Return bytes in GiB with one decimal, for people.
+def format_iec(n_bytes: float) -> str:
+    """Return bytes with a prefix of base 2 and one decimal, for people.
 
     Parameters
     ----------
@@ -220,5 +231,13 @@ def format_gib(n_bytes: float) -> str:
     -------
     str
         Such as ``'11.2 GiB'``.
+
+    Examples
+    --------
+    >>> format_iec(12.5 * 2**30), format_iec(3 * 2**20), format_iec(12)
+    ('12.5 GiB', '3.0 MiB', '12 B')
     """
-    return f"{n_bytes / 2**30:.1f} GiB"
+    for prefix, factor in reversed(_IEC.items()):
+        if n_bytes >= factor * 0.99995:
+            return f"{n_bytes / factor:.1f} {prefix}B"
+    return f"{n_bytes:.0f} B"

@@ -5,13 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
 import hetsim
-from hetsim.__main__ import FAILED, INTERRUPTED, MISUSED, exit_code
+from hetsim.__main__ import FAILED, INTERRUPTED, MISUSED, TERMINATED, exit_code
 from hetsim.errors import DeadlockError, WorkerError
 
 PLACEMENT = "jobs[train].placement.policy"
@@ -87,6 +88,9 @@ def test_axes_are_crossed_with_those_of_the_file(scenario: str, capsys: pytest.C
         ("round-robin", "1 MB"),
         ("round-robin", "2 MB"),
     ]
+    axes = ["--axis", "jobs[0].gradient=1 MB,2 MB", "--axis", "jobs[0].placement.policy=random,round-robin"]
+    assert exit_code(["compare", scenario, *axes, "--metric", "samples_per_s", "--json", "--no-save"]) == 0
+    assert json.loads(capsys.readouterr().out) == content
 
 
 @pytest.mark.parametrize(
@@ -103,6 +107,19 @@ def test_axes_are_crossed_with_those_of_the_file(scenario: str, capsys: pytest.C
         (["compare", "small.yaml", "--axis", "jobs[train].steps"], "is not of the form PATH=V1,V2"),
         (["compare", "small.yaml", "--axis", "jobs[train].step=1,2"], "did you mean 'steps'?"),
         (["compare", "small.yaml", "--axis", "jobs[train].steps=1,zwei"], "zwei"),
+        (["compare", "small.yaml", "--axis", "jobs[train].steps=1,1"], "1 is there twice"),
+        (
+            ["compare", "small.yaml", "--axis", "jobs[0].steps=1", "--axis", "jobs[train].steps=2"],
+            "'jobs[0].steps' and 'jobs[train].steps' are the same field",
+        ),
+        (
+            ["compare", "small.yaml", "--axis", "jobs[train].steps=1", "--axis", "jobs[train].steps=2"],
+            "'jobs[train].steps' and 'jobs[train].steps' are the same field",
+        ),
+        (["compare", "small.yaml", "--axis", "jobs[0].placement={policy: random}"], "one is a part of the other"),
+        (["run", "small.yaml", "--set", "description=\udcff"], "is not UTF-8"),
+        (["compare", "small.yaml", "--axis", "name=\udcff"], "is not UTF-8"),
+        (["run", "small.yaml", "--set", "jobs[train].steps=1000000000"], "steps are possible"),
         (["run", "small.yaml", "--out", "small.yaml"], "small.yaml: Not a directory"),
         (["list", "device"], "did you mean 'devices'?"),
         (["check", "small.yaml", "nowhere.yaml"], "nowhere.yaml: no such file"),
@@ -140,7 +157,9 @@ def test_nothing_to_compare(scenario: str, capsys: pytest.CaptureFixture) -> Non
         (DeadlockError("nobody moves", 1.0), (FAILED, "Error: at 1 s: nobody moves")),
         (WorkerError("gone"), (FAILED, "Error: gone")),
         (KeyboardInterrupt(), (INTERRUPTED, "interrupted")),
-        (OSError(28, "No space left on device", "results/x"), (MISUSED, "Error: results/x: No space left on device")),
+        (MemoryError(), (FAILED, "Error: out of memory")),
+        (PermissionError(13, "Permission denied", "results/x"), (MISUSED, "Error: results/x: Permission denied")),
+        (OSError(28, "No space left on device", "results/x"), (FAILED, "Error: results/x: No space left on device")),
     ],
 )
 def test_failures_have_their_own_codes(
@@ -228,10 +247,8 @@ def test_reader_that_leaves_early_hears_nothing() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("processes", ["1", "2"])
-def test_interrupt_ends_quietly(processes: str, scenario: str) -> None:
+def endless(scenario: str, processes: str) -> subprocess.Popen:
+    """Return a run that works on more replications than it will ever end."""
     command = ["run", scenario, "--replications", "100000", "--processes", processes, "--no-save"]
     job = subprocess.Popen(
         [sys.executable, "-m", "hetsim", *command],
@@ -242,9 +259,96 @@ def test_interrupt_ends_quietly(processes: str, scenario: str) -> None:
     )
     with pytest.raises(subprocess.TimeoutExpired):
         job.communicate(timeout=6)
+    return job
+
+
+def group_is_gone(group: int) -> bool:
+    """Return whether no process of a group is left, within a while."""
+    for _ in range(200):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_interrupt_ends_quietly(processes: str, scenario: str) -> None:
+    job = endless(scenario, processes)
     os.killpg(job.pid, signal.SIGINT)
     _, err = job.communicate(timeout=20)
     assert (job.returncode, err.strip()) == (INTERRUPTED, "interrupted")
+    assert group_is_gone(job.pid)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_termination_ends_quietly_and_leaves_no_worker(processes: str, scenario: str) -> None:
+    job = endless(scenario, processes)
+    job.terminate()
+    _, err = job.communicate(timeout=20)
+    assert (job.returncode, err.strip()) == (TERMINATED, "terminated") == (143, "terminated")
+    assert group_is_gone(job.pid)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_workers_end_with_a_parent_that_is_killed(scenario: str) -> None:
+    job = endless(scenario, "2")
+    job.kill()
+    job.communicate(timeout=20)
+    assert group_is_gone(job.pid)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell of POSIX")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("run {scenario} --no-save >&-", 0),
+        ("run {scenario} --no-save >&- 2>&-", 0),
+        ("run nowhere.yaml 2>&-", MISUSED),
+        ("run nowhere.yaml 2>&1 | true", MISUSED),
+        ("run --bogus 2>&1 | true", MISUSED),
+        ("check {scenario} nowhere.yaml 2>/dev/null | true", MISUSED),
+        ("list | true", 0),
+        ("list > /dev/full", FAILED),
+        ("init /dev/full --force", FAILED),
+    ],
+)
+def test_streams_that_are_closed_or_full_change_no_exit_code(command: str, code: int, scenario: str) -> None:
+    if "/dev/full" in command and not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    before, bar, after = f"{sys.executable} -m hetsim {command.format(scenario=scenario)}".partition(" |")
+    shell = f"{{ {before}; echo $? > code; }}{bar}{after}"
+    done = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert int(Path("code").read_text()) == code
+    assert ("No space left on device" in done.stderr) == ("full" in command)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+def test_a_link_to_nothing_is_no_folder_for_results(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    Path("dangling").symlink_to("nowhere")
+    for out in ("dangling", "dangling/deep"):
+        assert exit_code(["run", scenario, "--out", out]) == MISUSED
+        assert "dangling: this link leads to nothing" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_no_mistake_in_the_command(
+    scenario: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    assert exit_code(["run", scenario, "--quiet"]) == FAILED
+    assert capsys.readouterr().err.startswith(f"Error: {Path('results', 'small-')}")
 
 
 def test_a_run_needs_none_of_the_points_of_the_comparison(scenario: str, capsys: pytest.CaptureFixture) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hetsim.errors import UnitError
-from hetsim.units import Dimension, format_si, parse, to_seconds, to_ticks
+from hetsim.units import MAX_TICKS, Dimension, format_si, parse, to_seconds, to_ticks
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ from hetsim.units import Dimension, format_si, parse, to_seconds, to_ticks
         ("4.1 GFLOP", "flop", 4.1e9),
         ("15.7 TFLOP/s", "flop rate", 15.7e12),
         ("0 s", "time", 0.0),
+        ("1e-99999999999999999999 s", "time", 0.0),
     ],
 )
 def test_quantities(text: str, dimension: Dimension, value: float) -> None:
@@ -47,6 +48,8 @@ def test_quantities(text: str, dimension: Dimension, value: float) -> None:
         ("1e308 h", "time", "is not finite"),
         ("nan s", "time", "'nan s' is not a time"),
         ("1 000 s", "time", "is not a time"),
+        ("9" * 100_000 + " s", "time", f"'{'9' * 59}... is not finite"),
+        ("1 " + "s" * 100_000, "time", f"has the unknown unit '{'s' * 59}...;"),
     ],
 )
 def test_what_is_no_quantity(text: object, dimension: Dimension, message: str) -> None:
@@ -66,6 +69,17 @@ def test_ticks_are_rounded_up(duration_s: float) -> None:
     ticks = to_ticks(duration_s)
     assert ticks >= duration_s * 1e12 * (1 - 1e-15)
     assert math.isclose(to_seconds(ticks), duration_s, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("duration_s", [9223372.036854776, 1e300, math.inf, math.nan])
+def test_what_the_clock_cannot_count_is_an_error(duration_s: float) -> None:
+    with pytest.raises(UnitError, match=r" s is longer than the 106 days that the clock can count"):
+        to_ticks(duration_s)
+    assert to_ticks(9223372.0) < MAX_TICKS
+
+
+def test_there_is_no_negative_zero() -> None:
+    assert math.copysign(1.0, parse("-0 s", "time")) == 1.0
 
 
 @pytest.mark.parametrize(

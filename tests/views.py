@@ -49,13 +49,19 @@ def star(hosts: Sequence[HostView]) -> Callable[[str, str], float]:
     return lambda a, b: math.inf if a == b else min(rate[a], rate[b])
 
 
+def at_once(a: str, b: str) -> float:
+    return 0.0
+
+
 def view(
     slots: Sequence[SlotView],
     hosts: Sequence[HostView],
     *,
     draws: Sequence[float] | None = None,
+    latency_s: Callable[[str, str], float] = at_once,
     **requirements: object,
 ) -> PlacementView:
+    """A star without latency, two workers, one server; several servers have equal shares."""
     needs: dict[str, object] = {
         "job": "train",
         "n_workers": 2,
@@ -64,15 +70,19 @@ def view(
         "server_bytes": 1 * GIB,
         "gradient_bytes": 102e6,
     }
+    needs |= requirements
+    n_servers = int(needs["n_servers"])
+    needs.setdefault("shard_frac", (1.0 / max(n_servers, 1),) * n_servers)
     n = len(slots) + len(hosts)
     values = np.asarray(draws if draws is not None else [(7 * i % n + 0.5) / n for i in range(n)], dtype=np.float64)
     values.flags.writeable = False
     return PlacementView(
-        job=Requirements(**(needs | requirements)),
+        job=Requirements(**needs),
         slots=tuple(slots),
         hosts=tuple(hosts),
         draws=values,
         path_bytes_per_s=star(hosts),
+        path_latency_s=latency_s,
     )
 
 
@@ -222,9 +232,12 @@ def small_views(draw: st.DrawFn, *, only_compute: bool = False) -> PlacementView
             for j in range(draw(st.integers(1, 2)))
         ]
     n_free = sum(not each.taken for each in slots)
+    n_servers = draw(st.integers(0, min(2, len(hosts))))
+    first_frac = draw(st.sampled_from([0.5, 0.8, 1.0]))
     requirements = {
         "n_workers": draw(st.integers(1, max(n_free, 1))),
-        "n_servers": draw(st.integers(0, min(2, len(hosts)))),
+        "n_servers": n_servers,
+        "shard_frac": (first_frac, 1.0 - first_frac) if n_servers == 2 else (1.0,) * n_servers,
         "gradient_bytes": 0.0 if only_compute else draw(st.sampled_from([4e6, 102e6, 500e6])),
     }
     return view(slots, hosts, **requirements)

@@ -2,11 +2,18 @@
 
 from typing import Literal
 
+from hetsim.aggregation.hosts import ranks_by_host
 from hetsim.contracts import AggregationView
 from hetsim.model.aggregation import Group, Rank
 
 
-def ring(view: AggregationView, *, sync: Literal["bsp"] = "bsp", order: Literal["rank", "host"] = "rank") -> Group:
+def ring(
+    view: AggregationView,
+    *,
+    sync: Literal["bsp"] = "bsp",
+    order: Literal["rank", "host"] = "rank",
+    messages: Literal["auto", "rounds", "composite"] = "auto",
+) -> Group:
     """Combine gradients by ring all-reduce among the workers, without servers.
 
     Parameters
@@ -18,16 +25,17 @@ def ring(view: AggregationView, *, sync: Literal["bsp"] = "bsp", order: Literal[
     order : {"rank", "host"}
         Around the ring by rank, or with the ranks of each host side by side, hosts in the order of their first rank:
         then each host sends to one other host only.
+    messages : {"auto", "rounds", "composite"}
+        Simulate every message of every round, or all of them as one flow over all links, which is much faster; by
+        itself it is one flow for more than 64 ranks.
 
     Returns
     -------
     Group
         All ranks in one group, in ring order.
     """
-    ranks = range(len(view.ranks))
     if order == "host":
-        first_rank = {view.ranks[index].host: index for index in reversed(ranks)}
-        ranks_in_order = sorted(ranks, key=lambda index: first_rank[view.ranks[index].host])
+        members = tuple(rank for ranks in ranks_by_host(view).values() for rank in ranks)
     else:
-        ranks_in_order = list(ranks)
-    return Group(members=tuple(Rank(index) for index in ranks_in_order), architecture="ring", sync=sync)
+        members = tuple(Rank(index) for index in range(len(view.ranks)))
+    return Group(members=members, architecture="ring", sync=sync, messages=messages)

@@ -42,10 +42,10 @@ class Fluid:
         now : int
             Tick.
         """
-        if not self._free:
+        while not self._free or not kernel.has_room(self._state, activity.kind):
             n_slots = len(self._state.row(kernel.KIND))
             self._state = kernel.with_more_slots(self._state)
-            self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
+            self._free += range(2 * n_slots - 1, n_slots - 1, -1)
         slot = self._free.pop()
         self._active[slot] = activity
         kernel.start(self._state, slot, activity.order, activity.kind, activity.amount, now)

@@ -11,18 +11,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hetsim.errors import Issue, ScenarioError
+from hetsim.experiment.axes import Axes, axes_of
 from hetsim.experiment.comparison import Comparison
 from hetsim.experiment.execute import Outcome, Progress, Setup, execute
 from hetsim.experiment.fingerprint import fingerprint
 from hetsim.experiment.inputs import inputs
-from hetsim.experiment.measured import Measured, measured_rows
-from hetsim.experiment.points import compare_rows, points_of
+from hetsim.experiment.measured import Measured, MeasuredRow, linear_scaling, measured_rows
+from hetsim.experiment.points import compare_rows, mean_of, points_of, values_of
 from hetsim.experiment.result import Result, point_content
 from hetsim.lookup import find
 from hetsim.metrics.table import METRICS
 from hetsim.scenario.build import build_cluster, build_jobs
 from hetsim.scenario.load import Scenario, load
+from hetsim.scenario.paths import canonical
+from hetsim.scenario.points import base_of, check_measured, check_paths, measured_job
+from hetsim.scenario.problems import issues_of
 from hetsim.scenario.reads import reads, unread
+from hetsim.scenario.schema import MeasuredSection
 
 __all__ = ["Comparison", "Result", "compare", "load", "run"]
 
@@ -85,7 +90,8 @@ def compare(
     scenario : str, Path, mapping or Scenario
         A file, the name of a shipped scenario, the content of a file, or a loaded scenario.
     axes : mapping of str to sequence, optional
-        Values to try by field path, instead of the scenario's own ``compare:`` section.
+        Values to try by field path, instead of the scenario's own ``compare:`` section. However a path is spelt, the
+        labels of the comparison name items of lists by their names.
     metric : str, optional
         What to compare, a name of `hetsim.metrics.table.METRICS`; left out, the training time, or what was measured.
     seed : int, optional
@@ -115,8 +121,10 @@ def compare(
     chosen, measured = _axes(loaded, axes)
     metric = metric or (measured.metric if measured else "train_time_s")
     find(METRICS, metric, "metric")
-    base = loaded.with_values({} if seed is None else {"seed": seed})
     points = measured.points if measured else points_of(chosen)
+    if seed is not None and "seed" in points[0]:
+        raise ScenarioError([Issue(path="seed", message="the points have seeds of their own: leave the other one out")])
+    base = loaded.with_values({} if seed is None else {"seed": seed})
     scenarios = _at_points(base, points)
     with reads() as seen:
         setups = [_build(point) for point in scenarios]
@@ -136,7 +144,8 @@ def compare(
         unread=tuple(unread(base, seen)),
         source=measured.source if measured else "",
         scale=measured.scale if measured else "",
-        measured=measured_rows(measured, [row.mean for row in rows]) if measured and is_measured else (),
+        measured=_held_against(measured, scenarios, outcomes) if measured and is_measured else (),
+        measured_job=scenarios[0].document.jobs[measured.job].name if measured else "",
     )
 
 
@@ -170,31 +179,48 @@ def _result(scenario: Scenario, setup: Setup, outcome: Outcome, never_read: Sequ
     )
 
 
-def _axes(
-    scenario: Scenario, axes: Mapping[str, Sequence[object]] | None
-) -> tuple[dict[str, tuple[object, ...]], Measured | None]:
+def _axes(scenario: Scenario, axes: Mapping[str, Sequence[object]] | None) -> tuple[Axes, Measured | None]:
     """Return the values to try, or the measurements of a scenario that tries none."""
-    chosen = {path: tuple(values) for path, values in (scenario.axes if axes is None else axes).items()}
-    empty = [Issue(path=path, message="an axis needs one value or more") for path in chosen if not chosen[path]]
-    if empty:
-        raise ScenarioError(empty)
+    chosen = axes_of(scenario, (scenario.axes if axes is None else axes).items())
     if chosen:
         return chosen, None
-    section = scenario.measured
-    if section is not None:
-        return {}, Measured(
-            metric=section.metric,
-            source=section.source,
-            scale=section.scale,
-            points=tuple(dict(zip(section.fields, row, strict=False)) for row in section.rows),
-            values=tuple(float(str(row[-1])) for row in section.rows),
-        )
+    if scenario.measured is not None:
+        return {}, _measurements(scenario, scenario.measured)
     example = "'jobs[0].placement.policy': [default-tensorflow, infrastructure-aware]"
     text = (
         "nothing to compare: add a section to the scenario, such as 'compare: {" + example + "}', or give axes, "
         "such as --axis jobs[0].placement.policy=default-tensorflow,infrastructure-aware"
     )
     raise ScenarioError([Issue(path="compare", message=text)])
+
+
+def _measurements(scenario: Scenario, section: MeasuredSection) -> Measured:
+    """Return the measurements; a scenario that was loaded for a run alone has not had them checked."""
+    tree, base = scenario.tree, base_of(scenario.tree)
+    problems = list(check_paths(tree)) or list(check_measured(tree))
+    if problems:
+        raise ScenarioError(issues_of(tree, problems))
+    fields = [canonical(base, field) for field in section.fields]
+    measured = Measured(
+        metric=section.metric,
+        source=section.source,
+        scale=canonical(base, section.scale),
+        points=tuple(dict(zip(fields, row[:-1], strict=True)) for row in section.rows),
+        values=tuple(float(str(row[-1])) for row in section.rows),
+        job=measured_job(tree) or 0,
+    )
+    # What it cannot scale is known before anything has run.
+    linear_scaling(measured)
+    return measured
+
+
+def _held_against(
+    measured: Measured, scenarios: Sequence[Scenario], outcomes: Sequence[Outcome]
+) -> tuple[MeasuredRow, ...]:
+    names = [point.document.jobs[measured.job].name for point in scenarios]
+    results = zip(names, outcomes, strict=True)
+    values = [values_of(outcome.record, name, measured.metric) for name, outcome in results]
+    return measured_rows(measured, [mean_of(each).value for each in values])
 
 
 def _at_points(base: Scenario, points: Sequence[Mapping[str, object]]) -> list[Scenario]:

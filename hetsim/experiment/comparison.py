@@ -43,6 +43,8 @@ class Comparison:
         Of the measurements, if there are any: where they come from, and the field that linear scaling goes by.
     measured : tuple of MeasuredRow
         Measured values beside simulated ones, by point; empty if the scenario measures nothing.
+    measured_job : str
+        The job that was measured.
     """
 
     scenario: Scenario
@@ -56,11 +58,17 @@ class Comparison:
     source: str = ""
     scale: str = ""
     measured: tuple[MeasuredRow, ...] = ()
+    measured_job: str = ""
 
     @property
     def folder_name(self) -> str:
         """Name of the results folder: scenario and fingerprint."""
         return f"{self.scenario.name}-{self.fingerprint}"
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of the points, each once: one, unless they have seeds of their own."""
+        return tuple(dict.fromkeys(result.setup.seed for result in self.results))
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -112,7 +120,9 @@ class Comparison:
             "metric": self.metric,
             "axes": {path: list(values) for path, values in self.axes.items()},
             **({"measured_source": self.source} if self.measured else {}),
-            **provenance(self.fingerprint, self.results[0].setup.seed, self.inputs, self.unread),
+            **provenance(
+                self.fingerprint, self.seeds[0] if len(self.seeds) == 1 else list(self.seeds), self.inputs, self.unread
+            ),
             "points": [
                 {
                     "labels": labels,

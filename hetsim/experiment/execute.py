@@ -1,34 +1,44 @@
 """Run the replications of scenarios, in this process or in a pool; the records are the same to the byte."""
 
 import math
-import multiprocessing
-import signal
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast, get_args
 
 from hetsim.aggregation.aggregate import aggregate
+from hetsim.aggregation.find import find_aggregator
 from hetsim.aggregation.view import build_view as build_aggregation_view
 from hetsim.catalog.tables import profiles
 from hetsim.engine.simulate import simulate
-from hetsim.errors import HetsimError, WorkerError
+from hetsim.errors import HetsimError, Issue, ScenarioError, SimulationError, WorkerError
+from hetsim.experiment.pool import no_interrupt, workers
 from hetsim.kernels.draws import stream_key, uniforms
+from hetsim.model.aggregation import Group, Sharding
 from hetsim.model.cluster import Cluster
 from hetsim.model.job import Job
 from hetsim.model.plan import Plan
 from hetsim.model.result import JobRun, LinkRun, PlanRun, Record, Trace
 from hetsim.network.routes import Routes
+from hetsim.placement.capacity import host_bytes
 from hetsim.placement.place import place
 from hetsim.placement.view import build_view as build_placement_view
 from hetsim.placement.view import step_times
 from hetsim.plan.lower import lower
 from hetsim.plan.placed import PlacedJob
-from hetsim.units import TICKS_PER_S, to_seconds
+from hetsim.units import TICKS_PER_S, format_iec, to_seconds
+from hetsim.workload.shards import shard_bytes, shard_bytes_of
 
 _CHUNKS_PER_PROCESS: Final = 4
 """Chunks are large enough to hide the 63-82 us that a task costs in a pool, and small enough to keep all busy."""
+
+MOST_RECORDED_BYTES: Final = 2 * 2**30
+"""What the recordings of all points and replications may take in memory; more is refused before anything runs."""
+
+_STEP_BYTES: Final = 4 * 8
+"""A `Trace` holds four numbers of 8 bytes for each step and rank."""
 
 Progress = Callable[[int, int], None]
 """Called with the replications done and the replications in all."""
@@ -94,6 +104,8 @@ def execute(setups: Sequence[Setup], *, processes: int = 1, on_progress: Progres
 
     Raises
     ------
+    ScenarioError
+        If there are more steps than can be recorded.
     HetsimError
         If a policy, the lowering or the simulation fails; of several failures that of the first task.
     WorkerError
@@ -101,12 +113,33 @@ def execute(setups: Sequence[Setup], *, processes: int = 1, on_progress: Progres
     """
     if processes < 1:
         raise HetsimError(f"{processes} processes cannot run anything: use 1 or more")
+    _check_size(setups)
     n_total = sum(setup.n_replications for setup in setups)
     notify = on_progress or (lambda done, total: None)
     notify(0, n_total)
     if processes == 1:
         return tuple(_serial(setups, lambda done: notify(done, n_total)))
     return _parallel(setups, processes, lambda done: notify(done, n_total))
+
+
+def _check_size(setups: Sequence[Setup]) -> None:
+    """Refuse what cannot be recorded; says how many steps of the longest job can."""
+    sizes = [
+        (setup.n_replications * job.n_steps * job.n_workers * _STEP_BYTES, job)
+        for setup in setups
+        for job in setup.jobs
+    ]
+    total = sum(size for size, _ in sizes)
+    if total <= MOST_RECORDED_BYTES:
+        return
+    _, job = max(sizes, key=lambda pair: pair[0])
+    n_times = sum(setup.n_replications for setup in setups)
+    message = (
+        f"{job.n_steps} steps on {job.n_workers} devices, run {n_times} times: the recordings of all jobs would take "
+        f"{format_iec(total)}, and may take {format_iec(MOST_RECORDED_BYTES)}; "
+        f"up to {job.n_steps * MOST_RECORDED_BYTES // total} steps are possible"
+    )
+    raise ScenarioError([Issue(path=f"jobs[{job.name}].steps", message=message)])
 
 
 def _serial(setups: Sequence[Setup], notify: Callable[[int], None]) -> Iterator[Outcome]:
@@ -123,19 +156,14 @@ def _serial(setups: Sequence[Setup], notify: Callable[[int], None]) -> Iterator[
 
 def _parallel(setups: Sequence[Setup], processes: int, notify: Callable[[int], None]) -> tuple[Outcome, ...]:
     tasks = list(_chunks(setups, processes))
-    context = multiprocessing.get_context("spawn")
-    # By default an interrupt makes every worker print a traceback of its own.
-    quiet = (signal.SIGINT, signal.SIG_DFL)
-    n_workers = min(processes, len(tasks))
-    with ProcessPoolExecutor(n_workers, mp_context=context, initializer=signal.signal, initargs=quiet) as pool:
-        futures = [pool.submit(_run_chunk, setups[point], numbers) for point, numbers in tasks]
-        try:
+    try:
+        with workers(min(processes, len(tasks))) as pool:
+            with no_interrupt():
+                futures = [pool.submit(_run_chunk, setups[point], numbers) for point, numbers in tasks]
             _watch(futures, notify)
             parts = [future.result() for future in futures]
-        except BrokenProcessPool as error:
-            raise WorkerError("a worker process ended before its work was done (was it out of memory?)") from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    except BrokenProcessPool as error:
+        raise WorkerError("a worker process ended before its work was done (was it out of memory?)") from error
     by_point: list[list[Outcome]] = [[] for _ in setups]
     for (point, _), part in zip(tasks, parts, strict=True):
         by_point[point].append(part)
@@ -196,7 +224,7 @@ def replicate(setup: Setup, routes: Routes, replication: int) -> Outcome:
     Raises
     ------
     HetsimError
-        If a policy, the lowering or the simulation fails.
+        If a policy, the lowering or the simulation fails, or a job takes no time at all.
     """
     placed = _place_all(setup, routes, replication)
     plan = lower(setup.cluster, routes, placed)
@@ -210,20 +238,46 @@ def _place_all(setup: Setup, routes: Routes, replication: int) -> list[PlacedJob
     """Place jobs in the order of the file, each on what those before it left."""
     cluster = setup.cluster
     taken: set[str] = set()
+    held_bytes: defaultdict[str, float] = defaultdict(float)
     placed = []
     for job in setup.jobs:
         n_draws = len(cluster.devices) + len(cluster.hosts)
         draws = uniforms(setup.seed, replication, stream_key("placement", job.name), n_draws)
-        view = build_placement_view(cluster, routes, job, taken=frozenset(taken), draws=draws)
+        view = build_placement_view(
+            cluster,
+            routes,
+            job,
+            taken=frozenset(taken),
+            held_bytes=held_bytes,
+            shards=_shards(job),
+            draws=draws,
+        )
         placement = place(job, view)
         taken.update(placement.workers)
+        for host, n_bytes in host_bytes(view, placement).items():
+            held_bytes[host] += n_bytes
         times = step_times(cluster, job, placement, profiles())
         tree = aggregate(job, build_aggregation_view(cluster, routes, job, placement, times))
         placed.append(PlacedJob(job=job, placement=placement, tree=tree, step_times=times))
     return placed
 
 
+def _shards(job: Job) -> tuple[float, ...]:
+    """Return the bytes of each server, as far as that is known before the aggregation policy has seen them."""
+    if isinstance(job.aggregation, Group):
+        return shard_bytes_of(job.aggregation, job.variables, job.n_servers)
+    if job.n_servers == 0:
+        return ()
+    sharding = job.aggregation.parameters.get("sharding")
+    if sharding not in get_args(Sharding):
+        sharding = find_aggregator(job.aggregation.policy).sharding
+    return shard_bytes(job.variables, job.n_servers, cast("Sharding", sharding))
+
+
 def _job_run(placed: PlacedJob, trace: Trace, hosts: Mapping[str, str], replication: int) -> JobRun:
+    if not trace.step_end.any():
+        message = f"job {placed.job.name!r} took no time at all, so its rates are undefined: give it some compute time"
+        raise SimulationError(message, 0.0)
     return JobRun(
         job=placed.job.name,
         replication=replication,

@@ -9,7 +9,7 @@ from hetsim.model.cluster import IDLE, Host, Link
 from hetsim.model.job import Job
 from hetsim.model.result import JobRun, Record
 from hetsim.model.workload import Model
-from hetsim.units import format_gib, format_si
+from hetsim.units import format_iec, format_si
 
 GIVEN = "given in the scenario"
 CATALOG = "catalog"
@@ -69,7 +69,7 @@ def _step_times(setup: Setup, job: Job, run: JobRun) -> Iterator[Input]:
     kinds = {device.name: device.spec.name for device in setup.cluster.devices}
     for rank, (device, time) in enumerate(zip(run.placement.workers, run.step_times, strict=True)):
         what = (
-            f"{job.workload.name} on {kinds[device]}, batch {job.batch}"
+            f"{job.workload.name} on {kinds[device]}, batch {time.batch or job.batch}"
             if isinstance(job.workload, Model)
             else f"{job.name}, rank {rank}"
         )
@@ -83,7 +83,7 @@ def _devices(setup: Setup, record: Record) -> Iterator[Input]:
     specs = [device.spec for device in setup.cluster.devices if device.name in used]
     specs += [host.cpu for host in setup.cluster.hosts if host.name in serving]
     for spec in dict.fromkeys(specs):
-        memory = f", {format_gib(spec.memory_bytes)}" if spec.memory_bytes else ""
+        memory = f", {format_iec(spec.memory_bytes)}" if spec.memory_bytes else ""
         rates = f"{format_si(spec.flop_per_s, 'FLOP/s')}, {format_si(spec.memory_bytes_per_s, 'B/s')}"
         yield _stated(f"{spec.kind} {spec.name}: peak {rates}{memory}", spec.source)
 

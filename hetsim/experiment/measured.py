@@ -1,9 +1,12 @@
 """Simulated values beside measured ones, with the error of plain linear scaling as the naive baseline."""
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hetsim.errors import Issue, ScenarioError
+from hetsim.metrics.table import METRICS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +18,13 @@ class Measured:
     metric, source : str
         A name of `hetsim.metrics.table.METRICS`, and where the values come from.
     scale : str
-        Field path that plain linear scaling is proportional to.
+        Field path that plain linear scaling goes by.
     points : tuple of dict
         Value by field path.
     values : tuple of float
         Measured, in the unit of the metric.
+    job : int
+        Index of the job that was measured.
     """
 
     metric: str
@@ -27,6 +32,7 @@ class Measured:
     scale: str
     points: tuple[dict[str, object], ...]
     values: tuple[float, ...]
+    job: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +86,6 @@ class MeasuredRow:
 def measured_rows(measured: Measured, simulated: Sequence[float]) -> tuple[MeasuredRow, ...]:
     """Return measured values with what the simulation and plain linear scaling say.
 
-    Linear scaling starts from the row with the least scale among those that differ in nothing else, the last one above
-    where there are several, and multiplies by the ratio of scales.
-
     Parameters
     ----------
     measured : Measured
@@ -94,6 +97,40 @@ def measured_rows(measured: Measured, simulated: Sequence[float]) -> tuple[Measu
     -------
     tuple of MeasuredRow
         In the order of the measurements.
+
+    Raises
+    ------
+    ScenarioError
+        If linear scaling says nothing, as for `linear_scaling`.
+    """
+    together = zip(measured.points, measured.values, simulated, linear_scaling(measured), strict=True)
+    return tuple(
+        MeasuredRow(labels=point, measured=value, simulated=ours, linear=linear, is_reference=is_reference)
+        for point, value, ours, (linear, is_reference) in together
+    )
+
+
+def linear_scaling(measured: Measured) -> tuple[tuple[float, bool], ...]:
+    """Return what plain linear scaling predicts for each measured row.
+
+    It starts from the row with the least scale among those that differ in nothing else, the last one above where there
+    are several. A rate is multiplied by the ratio of scales; a time stays as it is, since a step in which each worker
+    has the same work would take the same time on any number of workers.
+
+    Parameters
+    ----------
+    measured : Measured
+        The measurements.
+
+    Returns
+    -------
+    tuple of (float, bool)
+        Prediction, and whether the row is one that scaling starts from.
+
+    Raises
+    ------
+    ScenarioError
+        If the scale of a row is no positive number, or a prediction is no number.
     """
     scales = [_scale(measured, point) for point in measured.points]
     kinds = [_others(point, measured.scale) for point in measured.points]
@@ -102,27 +139,24 @@ def measured_rows(measured: Measured, simulated: Sequence[float]) -> tuple[Measu
     for kind, scale, value in zip(reversed(kinds), reversed(scales), reversed(measured.values), strict=True):
         if scale == least[kind]:
             references[kind] = (scale, value)
+    is_rate = METRICS[measured.metric].better == "higher"
     rows = []
-    for i, (kind, scale, value) in enumerate(zip(kinds, scales, measured.values, strict=True)):
+    for kind, scale, value in zip(kinds, scales, measured.values, strict=True):
         is_reference = scale == least[kind]
         if is_reference:
             references[kind] = (scale, value)
-        start, rate = references[kind]
-        rows.append(
-            MeasuredRow(
-                labels=measured.points[i],
-                measured=value,
-                simulated=simulated[i],
-                linear=rate * scale / start,
-                is_reference=is_reference,
-            )
-        )
+        start, base = references[kind]
+        linear = base * (scale / start) if is_rate else base
+        if not math.isfinite(linear / value):
+            message = f"{measured.scale} goes from {start:g} to {scale:g}: too far for linear scaling"
+            raise ScenarioError([Issue(path="measured.scale", message=message)])
+        rows.append((linear, is_reference))
     return tuple(rows)
 
 
 def _scale(measured: Measured, point: Mapping[str, object]) -> float:
     value = point[measured.scale]
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
         raise ScenarioError(
             [Issue(path="measured.scale", message=f"{measured.scale} is {value!r}, no positive number")]
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hetsim.experiment.statistics import mean_interval, speedup
+from hetsim.experiment.statistics import Estimate, mean_interval, speedup
 from hetsim.metrics.table import METRICS
 from hetsim.model.result import Record
 
@@ -150,7 +150,7 @@ def compare_rows(
         key = _condition(labels)
         is_baseline = key not in baselines
         baseline = baselines.setdefault(key, values)
-        mean = mean_interval([values[replication] for replication in sorted(values)])
+        mean = mean_of(values)
         ratio = speedup(baseline, values, better)
         rows.append(
             ComparisonRow(
@@ -169,16 +169,51 @@ def compare_rows(
     return tuple(rows)
 
 
+def values_of(record: Record, job: str, metric: str) -> dict[int, float]:
+    """Return a metric of one job.
+
+    Parameters
+    ----------
+    record : Record
+        What a point recorded.
+    job : str
+        Its name.
+    metric : str
+        A name of `hetsim.metrics.table.METRICS`.
+
+    Returns
+    -------
+    dict of int to float
+        By replication.
+    """
+    function = METRICS[metric].function
+    return {run.replication: float(function(run)) for run in record.jobs if run.job == job}
+
+
+def mean_of(values: Mapping[int, float]) -> Estimate:
+    """Return the mean of a metric; no metric is negative, and neither is an end of the interval.
+
+    Parameters
+    ----------
+    values : mapping of int to float
+        By replication.
+
+    Returns
+    -------
+    Estimate
+        With its interval.
+    """
+    return mean_interval([values[replication] for replication in sorted(values)], least=0.0)
+
+
 def _values(
     points: Sequence[Mapping[str, object]], records: Sequence[Record], metric: str
 ) -> Iterator[tuple[dict[str, object], dict[int, float]]]:
-    function = METRICS[metric].function
     jobs_of = [tuple(dict.fromkeys(run.job for run in record.jobs)) for record in records]
     has_many = any(len(jobs) > 1 for jobs in jobs_of)
     for point, record, jobs in zip(points, records, jobs_of, strict=True):
         for job in jobs:
-            values = {run.replication: float(function(run)) for run in record.jobs if run.job == job}
-            yield dict(point) | ({JOB: job} if has_many else {}), values
+            yield dict(point) | ({JOB: job} if has_many else {}), values_of(record, job, metric)
 
 
 def _condition(labels: Mapping[str, object]) -> str:

@@ -81,7 +81,7 @@ class Result:
         pandas.DataFrame
             Tidy; the unit is part of each column's name.
         """
-        return frame(step_rows(self.record))
+        return frame(list(step_rows(self.record)))
 
     def ranks_frame(self) -> "pd.DataFrame":
         """Return one row for each job, replication and rank.
@@ -184,15 +184,15 @@ def point_content(scenario: Scenario) -> dict[str, object]:
     return {key: value for key, value in scenario.resolved().items() if key != "compare"}
 
 
-def provenance(mark: str, seed: int, found: Sequence[Input], unread: Sequence[str]) -> dict[str, object]:
+def provenance(mark: str, seed: int | list[int], found: Sequence[Input], unread: Sequence[str]) -> dict[str, object]:
     """Return the part of a manifest that runs and comparisons share.
 
     Parameters
     ----------
     mark : str
         Fingerprint.
-    seed : int
-        Of all draws.
+    seed : int or list of int
+        Of all draws; several where points have their own.
     found : sequence of Input
         What the result rests on.
     unread : sequence of str

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from hetsim.metrics import steps
 from hetsim.metrics.table import METRICS
@@ -41,20 +41,21 @@ def _job_row(run: JobRun) -> Row:
     } | {name: float(metric.function(run)) for name, metric in METRICS.items()}
 
 
-def step_rows(record: Record) -> list[Row]:
-    """Return one row for each job, replication and step.
+def step_rows(record: Record) -> Iterator[Row]:
+    """Yield one row for each job, replication and step.
 
     Parameters
     ----------
     record : Record
         What a scenario's replications recorded.
 
-    Returns
-    -------
-    list of Row
+    Yields
+    ------
+    Row
         In the order of the record; means and maxima are over ranks.
     """
-    return [row for run in record.jobs for row in _step_rows(run)]
+    for run in record.jobs:
+        yield from _step_rows(run)
 
 
 def _step_rows(run: JobRun) -> Iterator[Row]:
@@ -136,12 +137,12 @@ def _link_row(link: LinkRun) -> Row:
     }
 
 
-def to_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+def to_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Return rows as a CSV file, the same bytes on every run.
 
     Parameters
     ----------
-    rows : sequence of mapping
+    rows : iterable of mapping
         With the same keys in the same order; floats are written with the digits that bring them back exactly.
 
     Returns
@@ -150,10 +151,11 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
         UTF-8, a header and one line for each row; empty without rows.
     """
     text = io.StringIO()
-    if rows:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(rows[0])
-        writer.writerows([_cell(value) for value in row.values()] for row in rows)
+    writer = csv.writer(text, lineterminator="\n")
+    for index, row in enumerate(rows):
+        if index == 0:
+            writer.writerow(row)
+        writer.writerow([_cell(value) for value in row.values()])
     return text.getvalue().encode()
 
 

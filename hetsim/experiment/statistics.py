@@ -36,18 +36,20 @@ class Estimate:
         return self.low > 1.0 or self.high < 1.0
 
 
-def mean_interval(values: Sequence[float]) -> Estimate:
+def mean_interval(values: Sequence[float], *, least: float = -math.inf) -> Estimate:
     """Return the mean of independent values with its t interval.
 
     Parameters
     ----------
     values : sequence of float, shape (n,)
         One for each replication, at least one.
+    least : float
+        What no value can lie below, such as zero for a time: nor does the interval, unless a value does.
 
     Returns
     -------
     Estimate
-        ``mean +- t(n - 1) * s / sqrt(n)``; equal values have an interval of no width.
+        ``mean +- t(n - 1) * s / sqrt(n)``, cut at `least`; equal values have an interval of no width.
 
     References
     ----------
@@ -59,6 +61,8 @@ def mean_interval(values: Sequence[float]) -> Estimate:
     Estimate(value=2.0, low=2.0, high=2.0, n=2)
     >>> mean_interval([2.0]).low is None
     True
+    >>> mean_interval([1.0, 9.0]).low < -20.0, mean_interval([1.0, 9.0], least=0.0).low
+    (True, 0.0)
     """
     n = len(values)
     if n == 1:
@@ -69,7 +73,7 @@ def mean_interval(values: Sequence[float]) -> Estimate:
     mean = math.fsum(values) / n
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     half_width = _t_quantile(n - 1) * spread / math.sqrt(n)
-    return Estimate(value=mean, low=mean - half_width, high=mean + half_width, n=n)
+    return Estimate(value=mean, low=max(mean - half_width, min(least, *values)), high=mean + half_width, n=n)
 
 
 def speedup(

@@ -35,11 +35,15 @@ KIND, IDENT, SINCE, END, MET, MEMBERS = 0, 1, 2, 3, 4, 5
 
 HEAD, TOUCHED, IS_TOUCHED, SEEN, COMPONENT = 6, 7, 8, 9, 10
 """Rows by resource: first node of the list of its users; the list of resources to be solved again and whether one is
-in it; the last two are scratch. Node ``slot * width + j`` is the j-th use of that slot's activity."""
+in it; the last two are scratch. A node is one use of a resource by one activity."""
 
 BEFORE, AFTER, HEAP_END, HEAP_SLOT = 11, 12, 13, 14
-"""Rows by node: neighbours in its list. Rows of a binary heap of ends; an entry whose end is no longer that of its slot
-is void."""
+"""Rows by node: neighbours in the list of its resource. Rows of a binary heap of ends; an entry whose end is no longer
+that of its slot is void."""
+
+NODE_SLOT, NODE_NEXT, FIRST_NODE = 18, 19, 20
+"""Rows by node: whose use it is, and the next node of the same activity, or the next free one. Row by slot: the first
+node of its activity."""
 
 FIRST, USED, COUNTS = 15, 16, 17
 """Kind k of activity uses ``USED[FIRST[k]:FIRST[k + 1]]``; numbers of which there is one each."""
@@ -53,8 +57,9 @@ CAPACITY, CARRIED, LEFT, LOAD = 3, 4, 5, 6
 COEFFICIENT, FRESH = 7, 8
 """Row beside `USED`: use of the resource for each unit of rate. Row by member: its new rate."""
 
-_N_INT_ROWS, _N_FLOAT_ROWS = 18, 9
-_N_HEAP, _N_TOUCHED, _STAMP, _WIDTH, _N_SLOTS, _N_RESOURCES = 0, 1, 2, 3, 4, 5
+_N_INT_ROWS, _N_FLOAT_ROWS = 21, 9
+_N_HEAP, _N_TOUCHED, _STAMP, _N_NODES, _N_SLOTS, _N_RESOURCES, _FREE_NODE, _N_FREE_NODES = 0, 1, 2, 3, 4, 5, 6, 7
+_USES_PER_SLOT = 8
 
 
 class State(NamedTuple):
@@ -64,7 +69,7 @@ class State(NamedTuple):
 
     Parameters
     ----------
-    ints : IntArray, shape (18, size)
+    ints : IntArray, shape (21, size)
         Rows named above.
     floats : FloatArray, shape (9, size)
         Rows named above.
@@ -111,18 +116,35 @@ def new_state(usages: Sequence[Sequence[tuple[int, float]]], capacity: Sequence[
         Empty.
     """
     n_resources, width = len(capacity), max((len(usage) for usage in usages), default=1)
+    n_nodes = n_slots * min(width, _USES_PER_SLOT) + 2 * width
     flat = [entry for usage in usages for entry in usage]
-    size = max(n_slots * width, 4 * n_slots + 16, n_resources, len(usages) + 1, len(flat))
-    ints = np.zeros((_N_INT_ROWS, size), dtype=np.int64)
-    floats = np.zeros((_N_FLOAT_ROWS, size))
-    for row in (KIND, END, HEAD, BEFORE, AFTER):
-        ints[row] = _NONE
+    size = max(n_nodes, 4 * n_slots + 16, n_resources, len(usages) + 1, len(flat))
+    state = _empty(size)
+    ints, floats = state
     ints[FIRST, : len(usages) + 1] = np.cumsum([0, *(len(usage) for usage in usages)])
     ints[USED, : len(flat)] = [resource for resource, _ in flat]
     floats[COEFFICIENT, : len(flat)] = [use for _, use in flat]
     floats[CAPACITY, :n_resources] = capacity
-    ints[COUNTS, _WIDTH], ints[COUNTS, _N_SLOTS], ints[COUNTS, _N_RESOURCES] = width, n_slots, n_resources
+    ints[COUNTS, _N_SLOTS], ints[COUNTS, _N_RESOURCES] = n_slots, n_resources
+    ints[COUNTS, _FREE_NODE] = _NONE
+    _free_nodes(state, n_nodes)
+    return state
+
+
+def _empty(size: int) -> State:
+    ints, floats = np.zeros((_N_INT_ROWS, size), dtype=np.int64), np.zeros((_N_FLOAT_ROWS, size))
+    for row in (KIND, END, HEAD, BEFORE, AFTER):
+        ints[row] = _NONE
     return State(ints, floats)
+
+
+def _free_nodes(state: State, n_nodes: int) -> None:
+    """Add nodes to the free ones, up to a number of nodes in all."""
+    first = int(state.ints[COUNTS, _N_NODES])
+    state.ints[NODE_NEXT, first:n_nodes] = [*range(first + 1, n_nodes), state.ints[COUNTS, _FREE_NODE]]
+    state.ints[COUNTS, _FREE_NODE] = first
+    state.ints[COUNTS, _N_FREE_NODES] += n_nodes - first
+    state.ints[COUNTS, _N_NODES] = n_nodes
 
 
 def with_more_slots(state: State) -> State:
@@ -139,13 +161,31 @@ def with_more_slots(state: State) -> State:
         A copy.
     """
     size = state.ints.shape[1]
-    ints = np.zeros((_N_INT_ROWS, 2 * size), dtype=np.int64)
-    floats = np.zeros((_N_FLOAT_ROWS, 2 * size))
-    for row in (KIND, END, HEAD, BEFORE, AFTER):
-        ints[row] = _NONE
-    ints[:, :size], floats[:, :size] = state.ints, state.floats
-    ints[COUNTS, _N_SLOTS] *= 2
-    return State(ints, floats)
+    more = _empty(2 * size)
+    more.ints[:, :size], more.floats[:, :size] = state.ints, state.floats
+    more.ints[COUNTS, _N_SLOTS] *= 2
+    _free_nodes(more, 2 * int(state.ints[COUNTS, _N_NODES]))
+    return more
+
+
+@jit_without_allocation
+def has_room(state: State, kind: int) -> bool:
+    """Return whether there are nodes for one more activity.
+
+    Parameters
+    ----------
+    state : State
+        Not changed.
+    kind : int
+        What the activity uses.
+
+    Returns
+    -------
+    bool
+        If not, the state needs more slots.
+    """
+    n_uses = state.ints[FIRST, kind + 1] - state.ints[FIRST, kind]
+    return bool(state.ints[COUNTS, _N_FREE_NODES] >= n_uses)
 
 
 @jit_without_allocation
@@ -184,7 +224,7 @@ def set_capacity(state: State, resource: int, capacity: float) -> None:
 
 @jit_without_allocation
 def start(state: State, slot: int, ident: int, kind: int, amount: float, now: int) -> None:
-    """Put an activity in a free slot; it moves from the next `resolve` on.
+    """Put an activity in a free slot, where `has_room` says so; it moves from the next `resolve` on.
 
     Parameters
     ----------
@@ -204,24 +244,38 @@ def start(state: State, slot: int, ident: int, kind: int, amount: float, now: in
     state.floats[RATE, slot] = 0.0
     state.ints[SINCE, slot] = now
     state.ints[END, slot] = NEVER
-    node = slot * state.ints[COUNTS, _WIDTH]
+    last = _NONE
     for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
         resource = state.ints[USED, j]
-        old = state.ints[HEAD, resource]
-        state.ints[BEFORE, node] = _NONE
-        state.ints[AFTER, node] = old
-        if old != _NONE:
-            state.ints[BEFORE, old] = node
-        state.ints[HEAD, resource] = node
+        node = state.ints[COUNTS, _FREE_NODE]
+        state.ints[COUNTS, _FREE_NODE] = state.ints[NODE_NEXT, node]
+        state.ints[COUNTS, _N_FREE_NODES] -= 1
+        state.ints[NODE_SLOT, node] = slot
+        if last == _NONE:
+            state.ints[FIRST_NODE, slot] = node
+        else:
+            state.ints[NODE_NEXT, last] = node
+        last = node
+        _link(state, resource, node)
         touch(state, resource)
-        node += 1
+
+
+@jit_without_allocation
+def _link(state: State, resource: int, node: int) -> None:
+    """Put a node first in the list of its resource."""
+    old = state.ints[HEAD, resource]
+    state.ints[BEFORE, node] = _NONE
+    state.ints[AFTER, node] = old
+    if old != _NONE:
+        state.ints[BEFORE, old] = node
+    state.ints[HEAD, resource] = node
 
 
 @jit_without_allocation
 def _remove(state: State, slot: int) -> None:
     """Free a slot; its activity has moved all of its amount."""
     kind = state.ints[KIND, slot]
-    node = slot * state.ints[COUNTS, _WIDTH]
+    node = state.ints[FIRST_NODE, slot]
     for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
         resource = state.ints[USED, j]
         before, after = state.ints[BEFORE, node], state.ints[AFTER, node]
@@ -233,7 +287,11 @@ def _remove(state: State, slot: int) -> None:
             state.ints[BEFORE, after] = before
         state.floats[CARRIED, resource] += state.floats[COEFFICIENT, j] * state.floats[AMOUNT, slot]
         touch(state, resource)
-        node += 1
+        following = state.ints[NODE_NEXT, node]
+        state.ints[NODE_NEXT, node] = state.ints[COUNTS, _FREE_NODE]
+        state.ints[COUNTS, _FREE_NODE] = node
+        state.ints[COUNTS, _N_FREE_NODES] += 1
+        node = following
     state.ints[KIND, slot] = _NONE
     state.ints[END, slot] = NEVER
 
@@ -337,7 +395,6 @@ def pop_end(state: State, now: int) -> int:
 def _gather(state: State, resource: int) -> tuple[int, int]:
     """List the component of a resource: return how many resources and members it has."""
     stamp = state.ints[COUNTS, _STAMP]
-    width = state.ints[COUNTS, _WIDTH]
     n_resources, n_members, front = 1, 0, 0
     state.ints[COMPONENT, 0] = resource
     state.ints[SEEN, resource] = stamp
@@ -345,7 +402,7 @@ def _gather(state: State, resource: int) -> tuple[int, int]:
         node = state.ints[HEAD, state.ints[COMPONENT, front]]
         front += 1
         while node != _NONE:
-            slot = node // width
+            slot = state.ints[NODE_SLOT, node]
             if state.ints[MET, slot] != stamp:
                 state.ints[MET, slot] = stamp
                 state.ints[MEMBERS, n_members] = slot

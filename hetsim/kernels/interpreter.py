@@ -174,10 +174,10 @@ def _send(code: Code, run: IntArray, traces: IntArray, program: int, order: int,
 def _has_room(run: IntArray, op: int) -> bool:
     """Return whether one more activity or push can be noted; if not, the run is given up."""
     n_room = run[COUNTS, _N_ROOM]
-    if op == PUSH:
-        full = run[COUNTS, _N_PUSHES] >= n_room
-    else:
-        full = run[COUNTS, _N_ACTIVE] >= n_room
+    # A flow within one node and without latency pushes at once.
+    full = run[COUNTS, _N_PUSHES] >= n_room
+    if op != PUSH:
+        full = full or run[COUNTS, _N_ACTIVE] >= n_room
         run[COUNTS, _N_ACTIVE] += 1
     if full:
         run[COUNTS, _OUTCOME] = FULL
@@ -335,7 +335,9 @@ def _enqueue(code: Code, run: IntArray, resource: int, order: int) -> None:
 
 @jit_without_allocation
 def _admit(code: Code, run: IntArray, state: fluid.State, order: int, amount: float, now: int) -> None:
-    if amount > 0.0:
+    if amount > 0.0 and not fluid.has_room(state, code.ints[KIND, order >> ITERATION_BITS]):
+        run[COUNTS, _OUTCOME] = FULL
+    elif amount > 0.0:
         slot = run[FREE, run[FREE, 0]]
         run[FREE, 0] -= 1
         fluid.start(state, slot, order, code.ints[KIND, order >> ITERATION_BITS], amount, now)
@@ -428,7 +430,7 @@ def _new_run(code: Code, n_room: int) -> IntArray:
     """Allocate everything that changes."""
     header = code.ints[HEADER]
     n_programs, n_resources, n_counters = header[N_PROGRAMS], header[N_RESOURCES], header[N_COUNTERS]
-    n_pushes = n_room * (header[MOST_SIGNALS] + 2)
+    n_pushes = (n_room + 1) * (header[MOST_SIGNALS] + 2)
     n_instructions = code.ints[PROGRAM_FIRST, n_programs]
     run = np.zeros(
         (_N_RUN_ROWS, max(n_programs + 1, n_resources, n_counters, n_pushes, n_instructions)), dtype=np.int64
@@ -450,7 +452,7 @@ def _new_run(code: Code, n_room: int) -> IntArray:
 
 @jit
 def run(code: Code, state: fluid.State, traces: IntArray, key: np.uint64, n_room: int) -> tuple[int, int, int]:
-    """Run a plan to the end of all its programs.
+    """Run a plan to the end of all its programs and flows.
 
     Parameters
     ----------
@@ -483,13 +485,16 @@ def run(code: Code, state: fluid.State, traces: IntArray, key: np.uint64, n_room
         if that[COUNTS, _OUTCOME] != DONE:
             break
         _settle(code, that, state, traces, key, now)
+        if that[COUNTS, _OUTCOME] != DONE:
+            break
         if that[COUNTS, _N_RUNNABLE] > 0:
             continue
-        if that[COUNTS, _N_ENDED] == n_programs:
+        # Flows that nobody waits for outlast the programs.
+        if that[COUNTS, _N_ENDED] == n_programs and that[COUNTS, _N_ACTIVE] == 0:
             break
         tick = _next_tick(code, that, state, now)
         if tick == fluid.NEVER:
-            that[COUNTS, _OUTCOME] = DEADLOCK
+            that[COUNTS, _OUTCOME] = DONE if that[COUNTS, _N_ENDED] == n_programs else DEADLOCK
             break
         if tick == fluid.END_OF_TIME:
             that[COUNTS, _OUTCOME] = TOO_LONG

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+from hetsim.model.aggregation import Group
 from hetsim.model.workload import Dataset, Model, Variable
 
 
@@ -61,8 +63,14 @@ class Job:
         Steps of each worker.
     jitter_cv : float
         Coefficient of variation of the lognormal factor on each step's compute time.
-    placement, aggregation : PolicyChoice
-        Who decides.
+    placement : PolicyChoice
+        Who decides where it runs.
+    split : {"even", "by-speed"}
+        Whether all workers have the same batch, or each one in proportion to its samples per second; the sum of all is
+        ``n_workers * batch`` either way.
+    aggregation : PolicyChoice or Group
+        Who decides how gradients are combined, or the tree itself; its servers are numbers of the job's servers, from
+        zero, as texts, since their hosts are not known yet.
     """
 
     name: str
@@ -74,7 +82,8 @@ class Job:
     n_steps: int
     jitter_cv: float
     placement: PolicyChoice
-    aggregation: PolicyChoice
+    aggregation: PolicyChoice | Group
+    split: Literal["even", "by-speed"] = "even"
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -22,15 +22,18 @@ class Variable:
         Such as ``conv1/kernel``.
     n_params : int
         Elements.
+    bytes_per_param : int
+        Of its value, and of its gradient; one where only an amount of bytes is known.
     """
 
     name: str
     n_params: int
+    bytes_per_param: int = BYTES_PER_PARAMETER
 
     @property
     def n_bytes(self) -> int:
         """Bytes of its value, and of its gradient."""
-        return self.n_params * BYTES_PER_PARAMETER
+        return self.n_params * self.bytes_per_param
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +206,8 @@ class StepTime:
         One line for people: the profile and its range, or the roofline and its efficiency.
     source : str
         Where the constants come from.
+    batch : int or None
+        Samples of the step; None where it is that of the job.
     """
 
     forward_s: float
@@ -210,6 +215,7 @@ class StepTime:
     basis: Literal["measured", "derived", "assumed"]
     method: str
     source: str
+    batch: int | None = None
 
     @property
     def total_s(self) -> float:

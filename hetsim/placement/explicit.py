@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from hetsim.contracts import PlacementView
+from hetsim.errors import PolicyError
 from hetsim.model.placement import Placement
 
 
@@ -22,5 +23,14 @@ def explicit(view: PlacementView, *, workers: Sequence[str], servers: Sequence[s
     -------
     Placement
         As named.
+
+    Raises
+    ------
+    PolicyError
+        If the job has parameter servers and none is named.
     """
+    if view.job.n_servers and not servers:
+        n = view.job.n_servers
+        hosts = "the host of the parameter server" if n == 1 else f"the hosts of {n} parameter servers"
+        raise PolicyError("explicit", view.job.job, f"write servers beside workers: {hosts}")
     return Placement(tuple(workers), tuple(servers))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import combinations, islice
 
 from hetsim.contracts import HostView, PlacementView, SlotView
 from hetsim.errors import PlacementError
@@ -11,11 +11,11 @@ from hetsim.placement.capacity import shortage
 from hetsim.placement.choose import Servers, first_workers, fitting_slots
 from hetsim.placement.default_tensorflow import default_tensorflow
 from hetsim.placement.predict import Predictor, worker_step_s
-from hetsim.placement.search import Candidate, candidates
+from hetsim.placement.search import Candidate, candidates, in_order
 
 POLICY = "infrastructure-aware"
 
-Key = tuple[float, tuple[int, ...], tuple[int, ...]]
+Key = tuple[float, float, tuple[int, ...], tuple[int, ...]]
 """Predicted time; then positions of devices and hosts in the cluster spec, which break ties."""
 
 MAX_SWAPS = 400
@@ -83,7 +83,7 @@ def _why_none(view: PlacementView, slots: list[SlotView], servers: Servers) -> s
 
 
 class _Chooser:
-    """Compares placements of one view: least predicted time, ties in the order of the cluster spec."""
+    """Compares placements of one view: least predicted time, then least effort, then the order of the cluster spec."""
 
     def __init__(self, view: PlacementView) -> None:
         self._view = view
@@ -94,7 +94,7 @@ class _Chooser:
     def best(self, proposals: Iterable[Candidate]) -> Candidate | None:
         """Return the best placement that is possible, if there is one."""
         best: Candidate | None = None
-        best_key: Key = (math.inf, (), ())
+        best_key: Key = (math.inf, math.inf, (), ())
         # the cheap bound first: once it is no better than the best so far, no later one can be
         for bound, candidate in sorted(((self._bound(each), each) for each in proposals), key=lambda pair: pair[0]):
             if bound >= best_key:
@@ -109,6 +109,7 @@ class _Chooser:
         least_s = math.inf if shortage(self._view, workers, servers) else self._predictor.least_s(workers, servers)
         return (
             least_s,
+            self._predictor.effort_s(workers, servers),
             tuple(self._slot_index[slot.device] for slot in workers),
             tuple(self._host_index[host.name] for host in servers),
         )
@@ -129,7 +130,7 @@ class _Chooser:
         workers, servers = candidate
         return (
             tuple(sorted(workers, key=lambda slot: self._slot_index[slot.device])),
-            tuple(sorted(servers, key=lambda host: self._host_index[host.name])),
+            in_order(self._view, servers),
         )
 
 
@@ -143,6 +144,10 @@ def _swaps(
         for host in hosts:
             if host != servers[position] and host.name not in worker_hosts:
                 yield workers, (*servers[:position], host, *servers[position + 1 :])
+    for one, other in combinations(range(len(servers)), 2):
+        exchanged = list(servers)
+        exchanged[one], exchanged[other] = servers[other], servers[one]
+        yield workers, tuple(exchanged)
     used = {slot.device for slot in workers}
     others = [slot for slot in slots if slot.device not in used and slot.host not in server_hosts]
     for slot in sorted(others, key=lambda slot: worker_step_s(slot, 1)):

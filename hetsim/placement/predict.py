@@ -2,12 +2,13 @@
 
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from hetsim.contracts import HostView, PlacementView, SlotView
 
-PathRate = Callable[[str, str], float]
+HostPair = Callable[[str, str], float]
+"""Of the way from one host to another: its rate, or its latency."""
 
 
 def predict_step_s(view: PlacementView, workers: Sequence[SlotView], servers: Sequence[HostView]) -> float:
@@ -29,8 +30,8 @@ def predict_step_s(view: PlacementView, workers: Sequence[SlotView], servers: Se
 
     Notes
     -----
-    A bound, for choosing: no latency, no jitter, no overlap; servers hold equal shares; links between switches count
-    by what `path_bytes_per_s` reports for each pair of hosts, not by how many pairs share them.
+    A bound, for choosing: no jitter, no overlap; links between switches count by what `path_bytes_per_s` reports for
+    each pair of hosts, not by how many pairs share them.
     """
     return Predictor(view).step_s(workers, servers)
 
@@ -102,10 +103,10 @@ class Predictor:
         float
             Seconds.
         """
-        return self._step_s(workers, servers, self._view.path_bytes_per_s)
+        return self._step_s(workers, servers, self._view.path_bytes_per_s, self._view.path_latency_s)
 
     def least_s(self, workers: Sequence[SlotView], servers: Sequence[HostView]) -> float:
-        """Return what `step_s` would be if only the hosts' own ways into the network were slow.
+        """Return what `step_s` would be if only buses and the hosts' own ways into the network took time.
 
         Parameters
         ----------
@@ -119,14 +120,17 @@ class Predictor:
         float
             Seconds, at most those of `step_s`; much cheaper, since no route is looked for.
         """
-        return self._step_s(workers, servers, _unlimited)
+        return self._step_s(workers, servers, _unlimited, _at_once)
 
-    def _step_s(self, workers: Sequence[SlotView], servers: Sequence[HostView], rate_of: PathRate) -> float:
+    def _step_s(
+        self, workers: Sequence[SlotView], servers: Sequence[HostView], rate_of: HostPair, latency_of: HostPair
+    ) -> float:
         compute_s = self.compute_s(workers)
         if not servers:
-            return compute_s + self._ring_s(workers, rate_of)
+            return compute_s + self._ring_s(workers, rate_of, latency_of)
         # pushes go one way and answers the other, one after the other
-        return compute_s + 2.0 * self._one_way_s(workers, servers, rate_of) + _update_s(servers)
+        one_way_s = self._one_way_s(workers, servers, rate_of, latency_of)
+        return compute_s + 2.0 * one_way_s + self._update_s(servers)
 
     def compute_s(self, workers: Sequence[SlotView]) -> float:
         """Return the step time of the slowest worker.
@@ -144,42 +148,99 @@ class Predictor:
         n_busy = self._n_taken + Counter(slot.card for slot in workers)
         return max(worker_step_s(slot, n_busy[slot.card]) for slot in workers)
 
-    def _one_way_s(self, workers: Sequence[SlotView], servers: Sequence[HostView], rate_of: PathRate) -> float:
-        """Return the busiest way of n * S / k bytes into each of k servers; links are full duplex."""
-        gradient_bytes = self._view.job.gradient_bytes
-        share_bytes = gradient_bytes / len(servers)
-        n_servers = Counter(host.name for host in servers)
+    def effort_s(self, workers: Sequence[SlotView], servers: Sequence[HostView]) -> float:
+        """Return the time that all devices, hosts and their ways into the network spend on one step, added up.
+
+        Placements with one step time can differ in it: what no other resource waits for may still be a waste.
+
+        Parameters
+        ----------
+        workers : sequence of SlotView, shape (n_workers,)
+            Device of each rank.
+        servers : sequence of HostView, shape (n_servers,)
+            Host of each parameter server.
+
+        Returns
+        -------
+        float
+            Seconds.
+        """
         n_workers = Counter(slot.host for slot in workers)
-        times = [self._bus_s(workers)]
-        for name, n_here in n_servers.items():
-            times.append(duration_s((len(workers) - n_workers[name]) * n_here * share_bytes, self._network[name]))
+        remote = ((len(workers) - n_workers[name], name, n) for name, n in self._bytes_of_hosts(servers).items())
+        transfers_s = sum(duration_s(n_remote * n_bytes, self._network[name]) for n_remote, name, n_bytes in remote)
+        updates_s = sum(duration_s(seconds, host.cpu_available_frac) for host, seconds in self._work_s(servers).items())
+        return sum(worker_step_s(slot, 1) for slot in workers) + 2.0 * transfers_s + updates_s
+
+    def _one_way_s(
+        self, workers: Sequence[SlotView], servers: Sequence[HostView], rate_of: HostPair, latency_of: HostPair
+    ) -> float:
+        """Return the time of the busiest way of all bytes into the servers, after the longest latency.
+
+        Links are full duplex: each worker sends each server its shard.
+        """
+        held = self._bytes_of_hosts(servers)
+        n_workers = Counter(slot.host for slot in workers)
+        times = [self._bus_s(workers, sum(held.values()))]
+        for name, n_bytes in held.items():
+            times.append(duration_s((len(workers) - n_workers[name]) * n_bytes, self._network[name]))
         for name, n_here in n_workers.items():
-            n_remote = len(servers) - n_servers[name]
-            times.append(duration_s(n_here * n_remote * share_bytes, self._network[name]))
+            n_bytes = sum(n_bytes for there, n_bytes in held.items() if there != name)
+            times.append(duration_s(n_here * n_bytes, self._network[name]))
         times.extend(
-            duration_s(n_here * n_there * share_bytes, rate_of(here, there))
+            duration_s(n_here * n_bytes, rate_of(here, there))
             for here, n_here in n_workers.items()
-            for there, n_there in n_servers.items()
+            for there, n_bytes in held.items()
         )
-        return max(times)
+        if not held:
+            return max(times)
+        bus_latency_s = max(slot.bus_latency_s for slot in workers)
+        return max(times) + bus_latency_s + max(latency_of(here, there) for here in n_workers for there in held)
 
-    def _bus_s(self, workers: Sequence[SlotView]) -> float:
+    def _bytes_of_hosts(self, servers: Sequence[HostView]) -> dict[str, float]:
+        """Return what one worker exchanges with each host that holds parameters."""
+        job = self._view.job
+        held: defaultdict[str, float] = defaultdict(float)
+        for host, share_frac in zip(servers, job.shard_frac, strict=True):
+            if share_frac * job.gradient_bytes > 0.0:
+                held[host.name] += share_frac * job.gradient_bytes
+        return dict(held)
+
+    def _bus_s(self, workers: Sequence[SlotView], n_bytes: float) -> float:
         n_on_card = Counter(slot.card for slot in workers)
-        gradient_bytes = self._view.job.gradient_bytes
-        return max(duration_s(n_on_card[slot.card] * gradient_bytes, slot.bus_bytes_per_s) for slot in workers)
+        return max(duration_s(n_on_card[slot.card] * n_bytes, slot.bus_bytes_per_s) for slot in workers)
 
-    def _ring_s(self, workers: Sequence[SlotView], rate_of: PathRate) -> float:
-        """Return 2 (n - 1) / n * S / B for the slowest link B of the ring."""
+    def _update_s(self, servers: Sequence[HostView]) -> float:
+        """Return the update of the slowest host; servers on one host share its CPU."""
+        work_s = self._work_s(servers)
+        return max((duration_s(seconds, host.cpu_available_frac) for host, seconds in work_s.items()), default=0.0)
+
+    def _work_s(self, servers: Sequence[HostView]) -> dict[HostView, float]:
+        """Return the work of an update on each host, were its CPU idle."""
+        job = self._view.job
+        work_s: defaultdict[HostView, float] = defaultdict(float)
+        for host, share_frac in zip(servers, job.shard_frac, strict=True):
+            if share_frac > 0.0:
+                work_s[host] += job.server_update_s + share_frac * host.update_s
+        return dict(work_s)
+
+    def _ring_s(self, workers: Sequence[SlotView], rate_of: HostPair, latency_of: HostPair) -> float:
+        """Return 2 (n - 1) (L + S / (n B)) for the slowest way of the ring, of latency L and rate B."""
         # Patarasuk & Yuan 2009, Bandwidth optimal all-reduce algorithms, doi:10.1016/j.jpdc.2008.09.002
         n = len(workers)
         if n == 1:
             return 0.0
         edges = list(itertools.pairwise([*workers, workers[0]]))
         n_leaving = Counter(a.host for a, b in edges if a.host != b.host)
-        rate = min(self._edge_bytes_per_s(a, b, n_leaving, rate_of) for a, b in edges)
-        return duration_s(2.0 * (n - 1) / n * self._view.job.gradient_bytes, rate)
+        round_bytes = self._view.job.gradient_bytes / n
+        return (2.0 * (n - 1)) * max(
+            a.bus_latency_s
+            + latency_of(a.host, b.host)
+            + b.bus_latency_s
+            + duration_s(round_bytes, self._edge_bytes_per_s(a, b, n_leaving, rate_of))
+            for a, b in edges
+        )
 
-    def _edge_bytes_per_s(self, a: SlotView, b: SlotView, n_leaving: Counter[str], rate_of: PathRate) -> float:
+    def _edge_bytes_per_s(self, a: SlotView, b: SlotView, n_leaving: Counter[str], rate_of: HostPair) -> float:
         rate = min(a.bus_bytes_per_s, b.bus_bytes_per_s)
         if a.host == b.host:
             return rate
@@ -192,8 +253,5 @@ def _unlimited(here: str, there: str) -> float:
     return math.inf
 
 
-def _update_s(servers: Sequence[HostView]) -> float:
-    n_servers = Counter(servers)
-    return max(
-        duration_s(host.update_s * n_here / len(servers), host.cpu_available_frac) for host, n_here in n_servers.items()
-    )
+def _at_once(here: str, there: str) -> float:
+    return 0.0

@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, count
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, combinations_with_replacement, count, product
 
 from hetsim.contracts import HostView, PlacementView, SlotView
 from hetsim.placement.predict import duration_s, worker_step_s
@@ -11,14 +11,17 @@ from hetsim.placement.predict import duration_s, worker_step_s
 Candidate = tuple[tuple[SlotView, ...], tuple[HostView, ...]]
 """Device of each rank, host of each server."""
 
+HostCost = Callable[[HostView, float], tuple[float, float]]
+"""Of a host that holds a share of the parameters; the less the better."""
+
 N_LEVELS = 5
 """Compute times tried as the bound of the slowest worker."""
 
-MAX_SERVER_SETS = 12
-"""All server sets, hosts repeated or not, are tried where there are no more."""
+MAX_SERVER_SETS = 16
+"""All ways to put servers on hosts, repeated or not, are tried where there are no more."""
 
 N_SERVER_SETS = 4
-"""Server sets tried from each ranking of the hosts otherwise."""
+"""Hosts that each kind of choice begins with otherwise, for each ranking of the hosts."""
 
 
 def candidates(view: PlacementView, slots: Sequence[SlotView], *, is_separate: bool) -> Iterator[Candidate]:
@@ -100,52 +103,113 @@ def _within(slots: Sequence[SlotView], n_taken: Counter[str], bound_s: float) ->
     return [slot for slot in slots if slot.device in kept]
 
 
+def in_order(view: PlacementView, servers: Sequence[HostView]) -> tuple[HostView, ...]:
+    """Return hosts of servers such that servers of equal shares are on hosts in the order of the cluster spec.
+
+    Parameters
+    ----------
+    view : PlacementView
+        What may be seen.
+    servers : sequence of HostView, shape (n_servers,)
+        Host of each server.
+
+    Returns
+    -------
+    tuple of HostView, shape (n_servers,)
+        As good, and the same for all that differ only by servers that are alike.
+    """
+    index_of = {host.name: index for index, host in enumerate(view.hosts)}
+    ordered = list(servers)
+    for alike in _alike(view):
+        hosts = sorted((servers[server] for server in alike), key=lambda host: index_of[host.name])
+        for server, host in zip(alike, hosts, strict=True):
+            ordered[server] = host
+    return tuple(ordered)
+
+
+def _alike(view: PlacementView) -> list[list[int]]:
+    """Return the numbers of servers that have equal shares, largest share first."""
+    servers: defaultdict[float, list[int]] = defaultdict(list)
+    for server, share_frac in enumerate(view.job.shard_frac):
+        servers[share_frac].append(server)
+    return [servers[share_frac] for share_frac in sorted(servers, reverse=True)]
+
+
 def _server_sets(view: PlacementView, slots: Sequence[SlotView], *, is_separate: bool) -> list[tuple[HostView, ...]]:
-    """Return all host sets if they are few, else those that answer fast by each ranking of the hosts."""
+    """Return all choices of hosts if they are few, else those that answer fast by each ranking of the hosts."""
     job = view.job
     if job.n_servers == 0:
         return [()]
-    order = {host.name: index for index, host in enumerate(view.hosts)}
-    able = [host for host in view.hosts if host.free_bytes >= job.server_bytes / job.n_servers]
-    if math.comb(len(able) + job.n_servers - 1, job.n_servers) <= MAX_SERVER_SETS:
-        return list(combinations_with_replacement(able, job.n_servers))
-    sets: dict[tuple[HostView, ...], None] = {}
-    for ranks in _host_ranks(view, slots, is_separate=is_separate):
-        ranked = sorted(able, key=lambda host: ranks[host.name])
-        for first in range(min(N_SERVER_SETS, len(ranked) - job.n_servers + 1)):
-            chosen = ranked[first : first + job.n_servers]
-            sets[tuple(sorted(chosen, key=lambda host: order[host.name]))] = None
-        # One host may hold several servers: the fastest one all of them, or all but one.
-        for host, other in zip(ranked[:N_SERVER_SETS], [*ranked[1:N_SERVER_SETS], ranked[0]], strict=False):
-            for n_alone in (0, 1):
-                chosen = [host] * (job.n_servers - n_alone) + [other] * n_alone
-                sets[tuple(sorted(chosen, key=lambda host: order[host.name]))] = None
-    return list(sets)
+    alike = _alike(view)
+    by_share = [server for servers in alike for server in servers]
+    able = [host for host in view.hosts if host.free_bytes >= job.server_bytes * min(job.shard_frac)]
+    n_choices = math.prod(math.comb(len(able) + len(servers) - 1, len(servers)) for servers in alike)
+    if n_choices <= MAX_SERVER_SETS:
+        each = product(*(combinations_with_replacement(able, len(servers)) for servers in alike))
+        chosen = [tuple(chain.from_iterable(hosts)) for hosts in each]
+    else:
+        costs = _host_costs(view, slots, is_separate=is_separate)
+        chosen = [hosts for cost in costs for hosts in _few(view, able, cost)]
+    return list(dict.fromkeys(in_order(view, _at(by_share, hosts)) for hosts in chosen))
 
 
-def _host_ranks(
-    view: PlacementView, slots: Sequence[SlotView], *, is_separate: bool
-) -> Iterator[dict[str, tuple[float, float]]]:
-    """Yield keys that put hosts first which serve workers elsewhere fast; then own workers, or with slow devices."""
+def _at(by_share: Sequence[int], hosts: Sequence[HostView]) -> list[HostView]:
+    """Return the host of each server, given those of the servers in another order."""
+    host_of = dict(zip(by_share, hosts, strict=True))
+    return [host_of[server] for server in range(len(hosts))]
+
+
+def _few(view: PlacementView, able: Sequence[HostView], cost: HostCost) -> Iterator[tuple[HostView, ...]]:
+    """Yield some choices of hosts for the servers, largest share first."""
+    n_servers = view.job.n_servers
+    ranked = sorted(able, key=lambda host: cost(host, 1.0))
+    for first in range(min(N_SERVER_SETS, len(ranked) - n_servers + 1)):
+        yield tuple(ranked[first : first + n_servers])
+    # One host may hold several servers: the fastest one all of them, or all but the smallest.
+    for host, other in zip(ranked[:N_SERVER_SETS], [*ranked[1:N_SERVER_SETS], *ranked[:1]], strict=False):
+        yield (host,) * n_servers
+        yield (*(host,) * (n_servers - 1), other)
+    spread = _spread(view, able, cost)
+    if spread:
+        yield spread
+
+
+def _spread(view: PlacementView, able: Sequence[HostView], cost: HostCost) -> tuple[HostView, ...]:
+    """Return hosts for the servers, largest share first, each where it would be done first; empty if memory ends."""
+    # Graham 1969, Bounds on multiprocessing timing anomalies, doi:10.1137/0117039: longest processing time first
+    held: defaultdict[str, float] = defaultdict(float)
+    hosts: list[HostView] = []
+    for share_frac in sorted(view.job.shard_frac, reverse=True):
+        fits = [host for host in able if view.job.server_bytes * (held[host.name] + share_frac) <= host.free_bytes]
+        if not fits:
+            return ()
+        first = min(fits, key=lambda host: cost(host, held[host.name] + share_frac))
+        held[first.name] += share_frac
+        hosts.append(first)
+    return tuple(hosts)
+
+
+def _host_costs(view: PlacementView, slots: Sequence[SlotView], *, is_separate: bool) -> Iterator[HostCost]:
+    """Yield costs that put hosts first which serve workers elsewhere fast; then own workers, or with slow devices."""
     n_workers, n_slots = view.job.n_workers, Counter(slot.host for slot in slots)
-    remote = {host.name: _server_s(view, host, n_workers) for host in view.hosts}
-    yield {name: (step_s, 0.0) for name, step_s in remote.items()}
+    yield lambda host, share_frac: (_server_s(view, host, n_workers, share_frac), 0.0)
     if is_separate:
         fastest: defaultdict[str, float] = defaultdict(lambda: math.inf)
         for slot in slots:
             fastest[slot.host] = min(fastest[slot.host], worker_step_s(slot, 1))
-        yield {name: (-fastest[name], step_s) for name, step_s in remote.items()}
+        yield lambda host, share_frac: (-fastest[host.name], _server_s(view, host, n_workers, share_frac))
     else:
-        yield {
-            host.name: (_server_s(view, host, n_workers - min(n_workers, n_slots[host.name])), 0.0)
-            for host in view.hosts
-        }
+        yield lambda host, share_frac: (
+            _server_s(view, host, n_workers - min(n_workers, n_slots[host.name]), share_frac),
+            0.0,
+        )
 
 
-def _server_s(view: PlacementView, host: HostView, n_remote: float) -> float:
-    share_frac = 1.0 / view.job.n_servers
+def _server_s(view: PlacementView, host: HostView, n_remote: int, share_frac: float) -> float:
+    """Return how long a host with such a share takes to be pushed to, to update and to answer."""
     transfer_s = duration_s(n_remote * view.job.gradient_bytes * share_frac, host.network_bytes_per_s)
-    return 2.0 * transfer_s + duration_s(host.update_s * share_frac, host.cpu_available_frac)
+    update_s = view.job.server_update_s + host.update_s * share_frac
+    return 2.0 * transfer_s + duration_s(update_s, host.cpu_available_frac)
 
 
 def _transfer_orders(
@@ -157,21 +221,23 @@ def _transfer_orders(
         yield [(-min(network[slot.host], slot.bus_bytes_per_s), 0.0) for slot in slots]
         yield _packed(slots)
         return
-    n_servers = Counter(host.name for host in servers)
-    share_bytes = view.job.gradient_bytes / len(servers)
+    held: defaultdict[str, float] = defaultdict(float)
+    for host, share_frac in zip(servers, view.job.shard_frac, strict=True):
+        held[host.name] += share_frac * view.job.gradient_bytes
+    n_bytes = sum(held.values())
     turns = _turns(slots)
     times = [
         max(
-            duration_s(turn * (len(servers) - n_servers[slot.host]) * share_bytes, network[slot.host]),
-            duration_s(view.job.gradient_bytes, slot.bus_bytes_per_s),
+            duration_s(turn * (n_bytes - held.get(slot.host, 0.0)), network[slot.host]),
+            duration_s(n_bytes, slot.bus_bytes_per_s),
         )
         for slot, turn in zip(slots, turns, strict=True)
     ]
-    is_remote = [float(slot.host not in n_servers) for slot in slots]
+    near = [-held.get(slot.host, 0.0) for slot in slots]
     yield [(time, slot.compute_s) for time, slot in zip(times, slots, strict=True)]
-    yield list(zip(is_remote, times, strict=True))
+    yield list(zip(near, times, strict=True))
     # servers that each have a worker of their own receive from one worker less
-    yield [(max(remote, float(turn > 1)), time) for remote, turn, time in zip(is_remote, turns, times, strict=True)]
+    yield [(here if turn == 1 else 0.0, time) for here, turn, time in zip(near, turns, times, strict=True)]
 
 
 def _turns(slots: Sequence[SlotView]) -> list[int]:

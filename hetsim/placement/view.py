@@ -1,23 +1,35 @@
 """What placement policies see of a cluster and a job, and the step times behind it."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hetsim.catalog import profiles as catalog_profiles
 from hetsim.contracts import HostView, PlacementView, Requirements, SlotView
+from hetsim.errors import HetsimError, PlacementError
 from hetsim.model.cluster import Cluster, Device, DeviceSpec, Host, share_at
 from hetsim.model.job import Job, KnownCompute
 from hetsim.model.placement import Placement
 from hetsim.model.result import FloatArray
-from hetsim.model.workload import StepTime, StepTimeProfile
+from hetsim.model.workload import Model, StepTime, StepTimeProfile
 from hetsim.network.routes import Routes
+from hetsim.units import format_iec
 from hetsim.workload.memory import server_bytes, update_traffic_bytes, worker_bytes
+from hetsim.workload.split import split_by_speed
 from hetsim.workload.step_time import step_time
 
 
 def build_view(
-    cluster: Cluster, routes: Routes, job: Job, *, taken: frozenset[str], draws: FloatArray
+    cluster: Cluster,
+    routes: Routes,
+    job: Job,
+    *,
+    taken: frozenset[str],
+    held_bytes: Mapping[str, float],
+    shards: Sequence[float],
+    draws: FloatArray,
 ) -> PlacementView:
     """Return what a placement policy may see: the state of the cluster at 0 s.
 
@@ -31,6 +43,10 @@ def build_view(
         What is to be placed.
     taken : frozenset of str
         Devices that other jobs hold.
+    held_bytes : mapping of str to float
+        Host memory that other jobs hold, by host.
+    shards : sequence of float, shape (n_servers,)
+        Bytes of parameters that each server is expected to hold.
     draws : FloatArray, shape (n_devices + n_hosts,)
         Uniform numbers for policies that choose by chance.
 
@@ -43,15 +59,23 @@ def build_view(
     frozen_draws = np.array(draws, dtype=np.float64)
     frozen_draws.flags.writeable = False
     return PlacementView(
-        job=_requirements(job),
+        job=_requirements(job, shards),
         slots=tuple(
-            _slot(host, device, compute_s(host, device), routes, is_taken=device.name in taken)
+            _slot(
+                host,
+                device,
+                compute_s(host, device),
+                routes,
+                is_taken=device.name in taken,
+                free_bytes=_free_bytes(host, held_bytes),
+            )
             for host in cluster.hosts
             for device in host.devices
         ),
-        hosts=_hosts(cluster, job),
+        hosts=_hosts(cluster, job, held_bytes),
         draws=frozen_draws,
         path_bytes_per_s=routes.free_bytes_per_s,
+        path_latency_s=_latency(routes),
     )
 
 
@@ -74,17 +98,48 @@ def step_times(
     Returns
     -------
     tuple of StepTime, shape (n_workers,)
-        By rank.
+        By rank; each has a batch of its own where the job's is split by speed.
+
+    Raises
+    ------
+    PlacementError
+        If a device cannot hold its part of the batch.
     """
     workload = job.workload
     if isinstance(workload, KnownCompute):
         return tuple(_known(seconds) for seconds in workload.compute_s)
     places = {device.name: (device.spec, _n_cores(host, device)) for host in cluster.hosts for device in host.devices}
-    times = {
-        place: step_time(workload, place[0], job.batch, profiles, n_cores=place[1])
-        for place in dict.fromkeys(places[worker] for worker in placement.workers)
+    known: dict[tuple[DeviceSpec, int | None, int], StepTime] = {}
+
+    def timed(worker: str, batch: int) -> StepTime:
+        spec, n_cores = places[worker]
+        if (spec, n_cores, batch) not in known:
+            known[spec, n_cores, batch] = step_time(workload, spec, batch, profiles, n_cores=n_cores)
+        return known[spec, n_cores, batch]
+
+    times = tuple(timed(worker, job.batch) for worker in placement.workers)
+    if job.split == "even":
+        return times
+    batches = split_by_speed(job.batch * job.n_workers, [job.batch / time.total_s for time in times])
+    _check_memory(cluster, job, workload, placement, batches)
+    return tuple(
+        replace(timed(worker, batch), batch=batch) for worker, batch in zip(placement.workers, batches, strict=True)
+    )
+
+
+def _check_memory(cluster: Cluster, job: Job, workload: Model, placement: Placement, batches: Sequence[int]) -> None:
+    """Refuse a batch that its device cannot hold; placement has looked at equal batches only."""
+    rooms = {
+        device.name: host.memory_bytes if device.spec.kind == "cpu" else device.spec.memory_bytes
+        for host in cluster.hosts
+        for device in host.devices
     }
-    return tuple(times[places[worker]] for worker in placement.workers)
+    for rank, (worker, batch) in enumerate(zip(placement.workers, batches, strict=True)):
+        needed, room = worker_bytes(workload, batch), rooms[worker]
+        if needed > room:
+            short = f"{format_iec(needed)}, {format_iec(needed - room)} more than it has"
+            message = f"split by speed gives rank {rank} on {worker} a batch of {batch}, which needs {short}"
+            raise PlacementError(job.placement.policy, job.name, message)
 
 
 def _known(seconds: float) -> StepTime:
@@ -114,7 +169,17 @@ def _compute_estimator(job: Job) -> Callable[[Host, Device], float]:
     return estimate
 
 
-def _requirements(job: Job) -> Requirements:
+def _latency(routes: Routes) -> Callable[[str, str], float]:
+    def latency_s(source: str, target: str) -> float:
+        try:
+            return routes.latency_s(source, target)
+        except HetsimError:
+            return math.inf
+
+    return latency_s
+
+
+def _requirements(job: Job, shards: Sequence[float]) -> Requirements:
     workload = job.workload
     return Requirements(
         job=job.name,
@@ -123,10 +188,20 @@ def _requirements(job: Job) -> Requirements:
         worker_bytes=0.0 if isinstance(workload, KnownCompute) else worker_bytes(workload, job.batch),
         server_bytes=server_bytes(job.variables, job.n_workers) if job.n_servers else 0.0,
         gradient_bytes=float(job.gradient_bytes),
+        shard_frac=_shard_frac(job, shards),
+        server_update_s=workload.server_update_s if isinstance(workload, KnownCompute) else 0.0,
     )
 
 
-def _slot(host: Host, device: Device, compute_s: float, routes: Routes, *, is_taken: bool) -> SlotView:
+def _shard_frac(job: Job, shards: Sequence[float]) -> tuple[float, ...]:
+    if job.gradient_bytes == 0:
+        return (1.0 / max(job.n_servers, 1),) * job.n_servers
+    return tuple(n_bytes / job.gradient_bytes for n_bytes in shards)
+
+
+def _slot(
+    host: Host, device: Device, compute_s: float, routes: Routes, *, is_taken: bool, free_bytes: float
+) -> SlotView:
     on_cpu = device.spec.kind == "cpu"
     background = host.background.cpu if on_cpu else host.background.gpu
     return SlotView(
@@ -135,20 +210,21 @@ def _slot(host: Host, device: Device, compute_s: float, routes: Routes, *, is_ta
         kind=device.spec.name,
         compute_s=compute_s,
         available_frac=1.0 - share_at(background, 0.0),
-        free_bytes=_free_bytes(host) if on_cpu else device.spec.memory_bytes,
+        free_bytes=free_bytes if on_cpu else device.spec.memory_bytes,
         card=device.card,
         card_capacity=device.spec.card_capacity,
         bus_bytes_per_s=routes.free_bytes_per_s(device.name, host.name),
         taken=is_taken,
+        bus_latency_s=routes.latency_s(device.name, host.name),
         uses_host_memory=on_cpu,
     )
 
 
-def _free_bytes(host: Host) -> float:
-    return host.memory_bytes * (1.0 - host.background.memory_frac)
+def _free_bytes(host: Host, held_bytes: Mapping[str, float]) -> float:
+    return host.memory_bytes * (1.0 - host.background.memory_frac) - held_bytes.get(host.name, 0.0)
 
 
-def _hosts(cluster: Cluster, job: Job) -> tuple[HostView, ...]:
+def _hosts(cluster: Cluster, job: Job, held_bytes: Mapping[str, float]) -> tuple[HostView, ...]:
     inside = {name for device in cluster.devices for name in (device.name, device.card)}
     rates = _network_rates(cluster, inside)
     return tuple(
@@ -156,7 +232,7 @@ def _hosts(cluster: Cluster, job: Job) -> tuple[HostView, ...]:
             name=host.name,
             cpu_available_frac=1.0 - share_at(host.background.cpu, 0.0),
             update_s=_update_s(job, host),
-            free_bytes=_free_bytes(host),
+            free_bytes=_free_bytes(host, held_bytes),
             network_bytes_per_s=rates.get(host.name, 0.0),
         )
         for host in cluster.hosts
@@ -178,6 +254,5 @@ def _network_rates(cluster: Cluster, inside: Iterable[str]) -> dict[str, float]:
 
 def _update_s(job: Job, host: Host) -> float:
     if isinstance(job.workload, KnownCompute):
-        # the given time is that of each server, so one update of all parameters takes as many
-        return job.workload.server_update_s * max(job.n_servers, 1)
+        return 0.0  # the given time is that of each server, whatever its share
     return update_traffic_bytes(job.gradient_bytes) / host.cpu.memory_bytes_per_s

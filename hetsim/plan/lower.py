@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 
+from hetsim.model.aggregation import Group, Rank, ranks_of, simplified
 from hetsim.model.cluster import Cluster
 from hetsim.model.plan import Plan
 from hetsim.network.routes import Routes
+from hetsim.plan.levels import Form, Levels
 from hetsim.plan.objects import Objects
-from hetsim.plan.parameter_server import lower_parameter_server, server_bytes
 from hetsim.plan.placed import PlacedJob
-from hetsim.plan.ring import lower_ring
+from hetsim.plan.ring import is_composite
+from hetsim.plan.script import Script
 from hetsim.units import format_si
+from hetsim.workload.shards import shard_bytes
 
 
 def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) -> Plan:
@@ -32,12 +35,15 @@ def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) ->
     objects = Objects(cluster, routes)
     programs, choices = [], []
     for index, placed in enumerate(placed_jobs):
-        if placed.tree.architecture == "ring":
-            programs += lower_ring(objects, placed, index)
-            choices.append(f"{placed.job.name}: ring all-reduce of {len(placed.order)} ranks, message by message")
-        else:
-            programs += lower_parameter_server(objects, cluster, placed, index)
-            choices.append(_describe_servers(placed))
+        script = Script(objects, placed)
+        tree = simplified(placed.tree)
+        form: Form = "led"
+        if isinstance(tree, Group):
+            levels = Levels(script, cluster, tree)
+            form = levels.form_of(tree)
+            levels.write()
+        programs += script.programs(index)
+        choices.append(f"{placed.job.name}: {_describe(placed, tree, form)}")
     return Plan(
         jobs=tuple(placed.job.name for placed in placed_jobs),
         resources=tuple(objects.resources),
@@ -48,9 +54,47 @@ def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) ->
     )
 
 
-def _describe_servers(placed: PlacedJob) -> str:
-    shares = server_bytes(placed.job.variables, len(placed.tree.servers), placed.tree.sharding)
+_FORM_NAMES: dict[Form, str] = {
+    "scattered": "parts side by side",
+    "led": "sums with the leader of each",
+    "whole": "sums with one holder of each",
+}
+
+
+def _describe(placed: PlacedJob, node: Group | Rank, form: Form) -> str:
+    """Return what was decided for a job, in words."""
+    if isinstance(node, Rank):
+        return "one rank, nothing to exchange"
+    if all(isinstance(member, Rank) for member in node.members):
+        return _describe_flat(placed, node)
+    members = dict.fromkeys(_name(member) for member in node.members)
+    text = f"{_describe_flat(placed, node)}, over {len(node.members)} members: {'; '.join(members)}"
+    return text if node.servers else f"{text}; {_FORM_NAMES[form]}"
+
+
+def _describe_flat(placed: PlacedJob, group: Group) -> str:
+    if group.servers:
+        return _describe_servers(placed, group)
+    how = "message by message"
+    if group.architecture == "ring" and is_composite(group.messages, len(group.members)):
+        how = "as one flow"
+    kind = "double binary tree" if group.architecture == "tree" else group.architecture
+    return f"{kind} all-reduce of {len(list(ranks_of(group)))} ranks, {how}"
+
+
+def _describe_servers(placed: PlacedJob, group: Group) -> str:
+    shares = shard_bytes(placed.job.variables, len(group.servers), group.sharding)
     held = ", ".join(
-        f"{format_si(n_bytes, 'B')} on {host}" for host, n_bytes in zip(placed.tree.servers, shares, strict=True)
+        f"{format_si(n_bytes, 'B')} on {host}" for host, n_bytes in zip(group.servers, shares, strict=True)
     )
-    return f"{placed.job.name}: synchronous parameter server, {placed.tree.sharding} shares: {held}"
+    sharding = "given" if isinstance(group.sharding, tuple) else group.sharding
+    partitions = f", in partitions of {format_si(group.partition_bytes, 'B')}" if group.partition_bytes else ""
+    return f"synchronous parameter server, {sharding} shares{partitions}: {held}"
+
+
+def _name(node: Group | Rank) -> str:
+    if isinstance(node, Rank):
+        return "a rank"
+    kinds = dict.fromkeys(member.architecture for member in node.members if isinstance(member, Group))
+    inside = f" of {', '.join(kinds)}" if kinds else ""
+    return f"{node.architecture}{inside} with {len(list(ranks_of(node)))} ranks"

@@ -1,111 +1,198 @@
-"""Synchronous parameter server, as TensorFlow's sync replicas do it when no replica is a backup.
+"""Synchronous parameter servers, as TensorFlow's sync replicas work when no replica is a backup, or as BytePS does.
 
 Each step, a rank pulls the parameters from every server, computes, and pushes its gradients to every server. A server
 that has the gradients of all ranks applies them; when all servers have, every rank goes on (the token queue of
 ``SyncReplicasOptimizer``, tensorflow/python/training/sync_replicas_optimizer.py).
+
+With partitions, servers only sum, and the ranks apply: a server returns the sum of a partition while the next one is on
+its way (BytePS, docs/rationale.md and docs/best-practice.md). Then each direction of a link is busy once for all bytes
+that it carries in pushes and pulls together.
 """
 
+import math
 from collections.abc import Sequence
-from itertools import cycle
+from dataclasses import dataclass
+from typing import Final
 
-from hetsim.model.aggregation import Sharding
+from hetsim.model.aggregation import Group
 from hetsim.model.cluster import Cluster
 from hetsim.model.job import KnownCompute
-from hetsim.model.plan import Flow, Instruction, Program, Push, Wait, Work
-from hetsim.model.workload import Variable
-from hetsim.plan.objects import Objects
-from hetsim.plan.placed import PlacedJob, compute_work
+from hetsim.model.plan import Work
+from hetsim.plan.placed import PlacedJob
+from hetsim.plan.script import Actor, Message, Script
 from hetsim.units import to_ticks
 from hetsim.workload.memory import update_traffic_bytes
+from hetsim.workload.shards import shard_bytes
+
+SUM_ACCESSES_PER_BYTE: Final = 3.0
+"""Of adding a gradient to a sum: read both, write one. As in `update_traffic_bytes`, gradients that came earlier are
+taken to be summed while later ones arrive."""
+
+Holders = tuple[tuple[Actor, float], ...]
+"""Who holds an aggregate, and how many of its bytes each."""
 
 
-def server_bytes(variables: Sequence[Variable], n_servers: int, sharding: Sharding) -> tuple[float, ...]:
-    """Return the bytes of parameters on each server.
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The servers of one group that hold anything, as actors.
 
     Parameters
     ----------
-    variables : sequence of Variable
-        In creation order.
-    n_servers : int
-        Servers.
-    sharding : {"round-robin", "even"}
-        Variable j on server ``j mod n_servers`` (tensorflow/python/training/device_setter.py), or equal shares.
+    holders : Holders
+        Actor and bytes of each.
+    hosts : tuple of str
+        Where each is.
+    """
+
+    holders: Holders
+    hosts: tuple[str, ...]
+
+    @property
+    def actors(self) -> tuple[Actor, ...]:
+        """Without their bytes."""
+        return tuple(actor for actor, _ in self.holders)
+
+
+def add_servers(script: Script, group: Group, n_before: int) -> Servers:
+    """Add the servers of a group to a script.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    group : Group
+        With servers.
+    n_before : int
+        Servers that the job has already.
 
     Returns
     -------
-    tuple of float, shape (n_servers,)
-        Bytes.
-
-    Examples
-    --------
-    >>> server_bytes([Variable("a", 10), Variable("b", 1), Variable("c", 2)], 2, "round-robin")
-    (48.0, 4.0)
+    Servers
+        A server without variables has no part in anything.
     """
-    if sharding == "even":
-        return (sum(variable.n_bytes for variable in variables) / n_servers,) * n_servers
-    held = [0.0] * n_servers
-    for variable, server in zip(variables, cycle(range(n_servers)), strict=False):
-        held[server] += variable.n_bytes
-    return tuple(held)
+    shares = shard_bytes(script.placed.job.variables, len(group.servers), group.sharding)
+    used = [(host, n_bytes) for host, n_bytes in zip(group.servers, shares, strict=True) if n_bytes > 0.0]
+    holders = tuple(
+        (script.actor(f"server {n_before + index}", host), n_bytes) for index, (host, n_bytes) in enumerate(used)
+    )
+    return Servers(holders, tuple(host for host, _ in used))
 
 
-def lower_parameter_server(objects: Objects, cluster: Cluster, placed: PlacedJob, job: int) -> list[Program]:
-    """Return the programs of one job under a flat synchronous parameter server.
+def push_all(script: Script, clients: Holders, servers: Servers) -> None:
+    """Let every client send each server its part, and each server wait for all of them.
 
     Parameters
     ----------
-    objects : Objects
-        Of the plan.
+    script : Script
+        Extended.
+    clients : Holders
+        Who has gradients to add; one with a part of the bytes sends that part of each server's.
+    servers : Servers
+        Where to.
+    """
+    received = {server: script.barrier(f"gradients at {script.name(server)}") for server in servers.actors}
+    for client, held in clients:
+        for server, n_bytes in servers.holders:
+            script.transfer(client, (client, server), _part(script, held, n_bytes), received[server])
+    for server in servers.actors:
+        script.add(server, received[server])
+
+
+def apply_all(script: Script, cluster: Cluster, clients: Sequence[Actor], servers: Servers) -> None:
+    """Let every server apply the gradients, and every client wait until all have.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
     cluster : Cluster
         Where the servers' CPUs are.
-    placed : PlacedJob
-        The job.
-    job : int
-        Its index.
-
-    Returns
-    -------
-    list of Program
-        Ranks, then servers; a server without variables has none.
+    clients : sequence of Actor
+        Who goes on then.
+    servers : Servers
+        Of the group.
     """
-    name, servers = placed.job.name, placed.tree.servers
-    shares = server_bytes(placed.job.variables, len(servers), placed.tree.sharding)
-    used = [(host, n_bytes) for host, n_bytes in zip(servers, shares, strict=True) if n_bytes > 0.0]
-    received = [objects.counter(f"{name}/gradients at server {s}") for s in range(len(used))]
-    applied = objects.counter(f"{name}/servers that applied")
-    programs = []
-    for rank in range(placed.job.n_workers):
-        device = placed.placement.workers[rank]
-        pulled = objects.counter(f"{name}/pulls of rank {rank}")
-        body: list[Instruction] = [_flow(objects, host, device, n_bytes, pulled) for host, n_bytes in used]
-        body.append(Wait(counter=pulled, base=len(used), stride=len(used)))
-        body.append(compute_work(objects, placed, rank))
-        body += [
-            _flow(objects, device, host, n_bytes, counter)
-            for (host, n_bytes), counter in zip(used, received, strict=True)
+    applied = script.barrier(f"servers that applied, from {script.name(servers.actors[0])} on")
+    for (server, n_bytes), host in zip(servers.holders, servers.hosts, strict=True):
+        traffic_bytes = update_traffic_bytes(n_bytes)
+        ticks = _server_ticks(script.placed, cluster.host(host).cpu.memory_bytes_per_s, traffic_bytes, 1)
+        script.add(server, Work(resources=(script.objects.cpu(host),), ticks=ticks))
+        script.push(server, applied)
+    for client in clients:
+        script.add(client, applied)
+
+
+def pull_all(script: Script, clients: Holders, servers: Servers) -> None:
+    """Let every client fetch its part from each server.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    clients : Holders
+        Who wants parameters.
+    servers : Servers
+        Where from.
+    """
+    for client, held in clients:
+        pulled = script.barrier(f"pulls of {script.name(client)}")
+        for server, n_bytes in servers.holders:
+            script.transfer(client, (server, client), _part(script, held, n_bytes), pulled)
+        script.add(client, pulled)
+
+
+def exchange_in_partitions(
+    script: Script, cluster: Cluster, clients: Holders, servers: Servers, partition_bytes: float
+) -> None:
+    """Let servers sum and return partition after partition.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    cluster : Cluster
+        Where the servers' CPUs are.
+    clients : Holders
+        Who has gradients, and wants their sum.
+    servers : Servers
+        Each has its share of every partition.
+    partition_bytes : float
+        Of all servers together, at most.
+    """
+    k = math.ceil(script.placed.job.gradient_bytes / partition_bytes)
+    returning: list[list[Message]] = []
+    for _ in range(k):
+        sent = [
+            script.send(client, server, _part(script, held, n_bytes) / k)
+            for client, held in clients
+            for server, n_bytes in servers.holders
         ]
-        body.append(Wait(counter=applied, base=len(used), stride=len(used)))
-        programs.append(_program(placed, f"{name}/rank {rank}", job, rank, body))
-    for server, (host, n_bytes) in enumerate(used):
-        n = placed.job.n_workers
-        body = [Wait(counter=received[server], base=n, stride=n)]
-        body.append(Work(resources=(objects.cpu(host),), ticks=_update_ticks(cluster, placed, host, n_bytes)))
-        body.append(Push(applied))
-        programs.append(_program(placed, f"{name}/server {server}", job, -1, body))
-    return programs
+        for message in sent:
+            script.receive(message)
+        for (server, n_bytes), host in zip(servers.holders, servers.hosts, strict=True):
+            traffic_bytes = SUM_ACCESSES_PER_BYTE * n_bytes
+            ticks = _server_ticks(script.placed, cluster.host(host).cpu.memory_bytes_per_s, traffic_bytes, k)
+            script.add(server, Work(resources=(script.objects.cpu(host),), ticks=ticks))
+        returning.append(
+            [
+                script.send(server, client, _part(script, held, n_bytes) / k)
+                for server, n_bytes in servers.holders
+                for client, held in clients
+            ]
+        )
+    for messages in returning:
+        for message in messages:
+            script.receive(message)
 
 
-def _flow(objects: Objects, source: str, target: str, n_bytes: float, signal: int) -> Flow:
-    usage, latency_ticks = objects.way(source, target)
-    return Flow(usage=usage, n_bytes=n_bytes, latency_ticks=latency_ticks, signals=(signal,))
+def _part(script: Script, held: float, n_bytes: float) -> float:
+    total = float(script.placed.job.gradient_bytes)
+    return n_bytes if held == total else n_bytes * (held / total)
 
 
-def _update_ticks(cluster: Cluster, placed: PlacedJob, host: str, n_bytes: float) -> int:
+def _server_ticks(placed: PlacedJob, memory_bytes_per_s: float, traffic_bytes: float, n_parts: int) -> int:
+    """Return how long a server works on one of so many parts of what it does in a step."""
     workload = placed.job.workload
     if isinstance(workload, KnownCompute):
-        return to_ticks(workload.server_update_s)
-    return to_ticks(update_traffic_bytes(n_bytes) / cluster.host(host).cpu.memory_bytes_per_s)
-
-
-def _program(placed: PlacedJob, name: str, job: int, rank: int, body: list[Instruction]) -> Program:
-    return Program(name=name, job=job, rank=rank, body=tuple(body), n_iterations=placed.job.n_steps)
+        return to_ticks(workload.server_update_s / n_parts)
+    return to_ticks(traffic_bytes / memory_bytes_per_s / n_parts)

@@ -1,55 +1,168 @@
-"""Ring all-reduce, message by message: reduce-scatter, then all-gather, in 2(n - 1) rounds of S/n bytes."""
+"""Rings, message by message or as one composite flow; and chains, along which a ring reduces to one member.
 
-from hetsim.model.plan import Flow, Instruction, Program, Wait
-from hetsim.plan.objects import Objects
-from hetsim.plan.placed import PlacedJob, compute_work
+On equal links a pass around the ring takes ``(n - 1) (alpha + S / (n B))``, an all-reduce two of them (Thakur,
+Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005,
+doi:10.1177/1094342005051521). A chain takes ``(n - 2 + k) (alpha + S / (k B))`` with k pieces: the first piece crosses
+n - 1 links, and each later one follows it a piece behind; NCCL reduces and broadcasts along its ring that way, with a
+bandwidth factor of 1 (nccl-tests, doc/PERFORMANCE.md).
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from hetsim.model.aggregation import Messages
+from hetsim.model.plan import Flow
+from hetsim.plan.pieces import n_pieces
+from hetsim.plan.script import Actor, Script
+
+MOST_ROUNDS_MEMBERS: Final = 64
+"""A ring of more members is one composite flow, unless rounds are asked for."""
 
 
-def lower_ring(objects: Objects, placed: PlacedJob, job: int) -> list[Program]:
-    """Return the programs of one job under a flat synchronous ring.
-
-    Each rank sends to the next one in the order of the tree. A round's message is sent when the rank has received the
-    one before and its own one before has arrived: one message at a time on each way, as on one stream. On equal links
-    this takes ``2 (n - 1) (alpha + S / (n B))`` (Thakur, Rabenseifner and Gropp, "Optimization of collective
-    communication operations in MPICH", 2005, doi:10.1177/1094342005051521).
+def is_composite(messages: Messages, n_members: int) -> bool:
+    """Return whether a ring is simulated as one flow.
 
     Parameters
     ----------
-    objects : Objects
-        Of the plan.
-    placed : PlacedJob
-        The job.
-    job : int
-        Its index.
+    messages : {"auto", "rounds", "composite"}
+        What the tree asks for.
+    n_members : int
+        Of the ring.
 
     Returns
     -------
-    list of Program
-        By rank.
+    bool
+        False where its messages are simulated one by one.
     """
-    name, order = placed.job.name, placed.order
-    n = len(order)
-    n_rounds = 2 * (n - 1)
-    sent = {rank: objects.counter(f"{name}/messages from rank {rank}") for rank in sorted(order)}
-    received = {rank: objects.counter(f"{name}/messages at rank {rank}") for rank in sorted(order)}
-    following = {rank: order[(position + 1) % n] for position, rank in enumerate(order)}
-    programs = []
-    for rank in sorted(order):
-        target = following[rank]
-        body: list[Instruction] = [compute_work(objects, placed, rank)]
-        if n > 1:
-            usage, latency_ticks = objects.way(placed.placement.workers[rank], placed.placement.workers[target])
-            message = Flow(
-                usage=usage,
-                n_bytes=placed.job.gradient_bytes / n,
-                latency_ticks=latency_ticks,
-                signals=(sent[rank], received[target]),
-            )
-            for done in range(1, n_rounds + 1):
-                body.append(message)
-                body.append(Wait(counter=sent[rank], base=done, stride=n_rounds))
-                body.append(Wait(counter=received[rank], base=done, stride=n_rounds))
-        programs.append(
-            Program(name=f"{name}/rank {rank}", job=job, rank=rank, body=tuple(body), n_iterations=placed.job.n_steps)
-        )
-    return programs
+    return messages == "composite" or (messages == "auto" and n_members > MOST_ROUNDS_MEMBERS)
+
+
+def rounds(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes: int) -> None:
+    """Pass around the ring: each member sends one n-th of the bytes to the next one, n - 1 times a pass.
+
+    A member sends its next message when the one before has arrived and it has received that of the same round.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    actors : sequence of Actor, shape (n,)
+        In ring order.
+    n_bytes : float
+        Of what is reduced or gathered.
+    n_passes : int
+        1 to reduce-scatter or to gather, 2 for both: an all-reduce.
+    """
+    n = len(actors)
+    following = [*actors[1:], actors[0]]
+    for _ in range(n_passes * (n - 1)):
+        arriving = [script.send(a, b, n_bytes / n) for a, b in zip(actors, following, strict=True)]
+        for message in arriving:
+            script.receive(message)
+
+
+def composite(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes: int) -> None:
+    """Pass around the ring as one flow over all links, which sets out when every member is ready.
+
+    Each link carries the stream of every pair of neighbours that it joins; all streams move at the rate of the slowest,
+    as the members wait for each other in every round. Each round waits for the longest latency.
+
+    Parameters
+    ----------
+    script : Script
+        Extended, by an actor that starts the flow.
+    actors : sequence of Actor, shape (n,)
+        In ring order.
+    n_bytes : float
+        Of what is reduced or gathered.
+    n_passes : int
+        As for `rounds`.
+    """
+    n_rounds = n_passes * (len(actors) - 1)
+    ways = [script.way(a, b) for a, b in zip(actors, [*actors[1:], actors[0]], strict=True)]
+    n_streams = Counter(link for usage, _ in ways for link, _ in usage)
+    ring = script.collective("ring")
+    name = script.name(ring)
+    ready, done = script.barrier(f"members ready for {name}"), script.barrier(f"{name} done")
+    script.add(ring, ready)
+    flow = Flow(
+        usage=tuple((link, float(n)) for link, n in sorted(n_streams.items())),
+        n_bytes=n_rounds * n_bytes / len(actors),
+        latency_ticks=n_rounds * max(latency_ticks for _, latency_ticks in ways),
+        signals=(done.counter,),
+    )
+    done.n_signals += 1
+    script.add(ring, flow)
+    script.add(ring, done)
+    for actor in actors:
+        script.push(actor, ready)
+        script.add(actor, done)
+
+
+def all_reduce(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
+    """Give every member the sum.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    actors : sequence of Actor, shape (n,)
+        In ring order.
+    n_bytes : float
+        Of each member's gradient.
+    """
+    rounds(script, actors, n_bytes, 2)
+
+
+def one_pass(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
+    """Reduce-scatter, or gather what was scattered: the same messages.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    actors : sequence of Actor, shape (n,)
+        In ring order.
+    n_bytes : float
+        Of the whole gradient.
+    """
+    rounds(script, actors, n_bytes, 1)
+
+
+def reduce(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
+    """Give the first member the sum, along the chain from the second to the last and round to it.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    actors : sequence of Actor, shape (n,)
+        In ring order.
+    n_bytes : float
+        Of each member's gradient.
+    """
+    _chain(script, [*actors[1:], actors[0]], n_bytes)
+
+
+def broadcast(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
+    """Give every member what the first one has, along the chain.
+
+    Parameters
+    ----------
+    script : Script
+        Extended.
+    actors : sequence of Actor, shape (n,)
+        In ring order.
+    n_bytes : float
+        Of the sum.
+    """
+    _chain(script, actors, n_bytes)
+
+
+def _chain(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
+    k = n_pieces(n_bytes)
+    for _ in range(k):
+        for a, b in itertools.pairwise(actors):
+            script.receive(script.send(a, b, n_bytes / k))

@@ -83,6 +83,23 @@ def split_labels(row: ComparisonRow, names: Mapping[str, str]) -> tuple[str, str
     return whole, ", ".join(f"{names[path]} {label_text(value)}" for path, value in decisions.items())
 
 
+def replications(counts: Sequence[int]) -> str:
+    """Return how many replications there are.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Of each point, one at least.
+
+    Returns
+    -------
+    str
+        Such as ``20 replications``, or ``5 to 20 replications`` where the points differ.
+    """
+    least, most = min(counts), max(counts)
+    return f"{least} to {most} replications" if least < most else f"{most} replication{'' if most == 1 else 's'}"
+
+
 def number(value: float, half_width: float | None = None) -> str:
     """Return a number with two digits of its uncertainty, or four digits without one.
 

@@ -1,5 +1,6 @@
 """Measured values beside simulated ones, as a table and as a plot."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -7,6 +8,7 @@ from hetsim.experiment.comparison import Comparison
 from hetsim.experiment.measured import MeasuredRow, mean_absolute
 from hetsim.experiment.points import label_text
 from hetsim.metrics.table import METRICS
+from hetsim.report.figure import COLOURS, blank_figure
 from hetsim.report.labels import axis_names, metric_label, number
 from hetsim.report.tables import footer, grid
 
@@ -14,11 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito (2008), "Color universal design": told apart with every kind of colour blindness.
-_OURS: Final = "#0072b2"
-_LINEAR: Final = "#d55e00"
+_OURS: Final = COLOURS[0]
+_LINEAR: Final = COLOURS[1]
 _ROW_INCHES: Final = 0.4
-_DPI: Final = 150
+_LABEL_LENGTH: Final = 60
 
 
 def measured_table(comparison: Comparison) -> str:
@@ -49,8 +50,10 @@ def measured_table(comparison: Comparison) -> str:
         ]
         for row in comparison.measured
     ]
-    title = f"{comparison.scenario.name}: {label}, simulated beside measured ({comparison.source})"
-    parts = [title, grid(header, rows), "\n".join(_measured_summary(comparison.measured, next(iter(names))))]
+    of_job = f" of {comparison.measured_job}" if len(comparison.scenario.document.jobs) > 1 else ""
+    title = f"{comparison.scenario.name}: {label}{of_job}, simulated beside measured ({comparison.source})"
+    summary = [*_measured_summary(comparison.measured, next(iter(names))), _baseline(comparison)]
+    parts = [title, grid(header, rows), "\n".join(summary)]
     return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread)
 
 
@@ -74,6 +77,13 @@ def _measured_summary(rows: Sequence[MeasuredRow], first: str) -> list[str]:
     return lines
 
 
+def _baseline(comparison: Comparison) -> str:
+    scale = axis_names([comparison.scale])[comparison.scale]
+    if METRICS[comparison.metric].better == "higher":
+        return f"It says: in proportion to {scale}."
+    return f"It says: the same time for any {scale}, since each worker has the same work in a step."
+
+
 def measured_figure(comparison: Comparison) -> "Figure":
     """Draw the error of each prediction: one line for each case, filled dots for hetsim, rings for linear scaling.
 
@@ -87,26 +97,20 @@ def measured_figure(comparison: Comparison) -> "Figure":
     matplotlib.figure.Figure
         On an Agg canvas; no global state of matplotlib is touched.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     cases = _cases(comparison)
-    figure = Figure(figsize=(9.5, 2.2 + _ROW_INCHES * len(cases)), dpi=_DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for y, rows in enumerate(cases.values()):
-        _draw_case(axes, y, rows)
-    axes.set_yticks(range(len(cases)), list(cases))
-    axes.set_ylim(len(cases) - 0.4, -0.6)
-    axes.axvline(0.0, color="black", linewidth=0.8)
-    axes.xaxis.grid(visible=True, color="#e0e0e0", zorder=0)
-    axes.tick_params(axis="y", length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_xlabel(f"error of the predicted {_label(comparison)}, % of the measured value", loc="left")
-    axes.set_title(f"{comparison.scenario.name}: {comparison.scenario.description}", loc="left", fontsize=11, wrap=True)
-    axes.plot([], [], "o", color=_OURS, label="hetsim")
-    axes.plot([], [], "o", markerfacecolor="none", color=_LINEAR, label="plain linear scaling")
-    axes.legend(loc="lower right", frameon=False)
+    with blank_figure(2.2 + _ROW_INCHES * len(cases)) as (figure, axes):
+        for y, rows in enumerate(cases.values()):
+            _draw_case(axes, y, rows)
+        labels = [textwrap.fill(case, _LABEL_LENGTH, max_lines=2, placeholder=" ...") for case in cases]
+        axes.set_yticks(range(len(cases)), labels)
+        axes.set_ylim(len(cases) - 0.4, -0.6)
+        axes.axvline(0.0, color="black", linewidth=0.8)
+        axes.set_xlabel(f"error of the predicted {_label(comparison)}, % of the measured value", loc="left")
+        title = f"{comparison.scenario.name}: {comparison.scenario.description}"
+        axes.set_title(textwrap.fill(title, 100, max_lines=3, placeholder=" ..."), loc="left", fontsize=11)
+        axes.plot([], [], "o", color=_OURS, label="hetsim")
+        axes.plot([], [], "o", markerfacecolor="none", color=_LINEAR, label="plain linear scaling")
+        axes.legend(loc="lower right", frameon=False)
     return figure
 
 

@@ -1,27 +1,22 @@
 """The plot of a comparison: one bar for each point, with its interval and its speed-up."""
 
-import io
 import textwrap
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hetsim.experiment.comparison import Comparison
 from hetsim.experiment.points import ComparisonRow
 from hetsim.metrics.table import METRICS
-from hetsim.report.labels import axis_names, metric_label, number, split_labels
+from hetsim.report.figure import COLOURS, blank_figure
+from hetsim.report.labels import axis_names, metric_label, number, replications, split_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-# Okabe and Ito (2008), "Color universal design": told apart with every kind of colour blindness. Grey is the baseline.
 _BASELINE_COLOUR: Final = "#8c8c8c"
-_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _ROW_INCHES: Final = 0.42
-_DPI: Final = 150
-_MOST_PIXELS: Final = 60_000
 _LABEL_LENGTH: Final = 36
 _GROUP_GAP: Final = 1.0
 _TEXT_GAP_POINTS: Final = 6
@@ -40,42 +35,13 @@ def comparison_figure(comparison: Comparison) -> "Figure":
     matplotlib.figure.Figure
         As high as the rows need, on an Agg canvas; no global state of matplotlib is touched.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     groups = _groups(comparison)
     n_lines = sum(len(rows) + (_GROUP_GAP if condition else 0) for condition, rows in groups)
-    height = 1.7 + _ROW_INCHES * n_lines
-    with mpl.rc_context({"text.parse_math": False}):
-        figure = Figure(figsize=(9.5, height), dpi=min(_DPI, _MOST_PIXELS / height), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
+    with blank_figure(1.7 + _ROW_INCHES * n_lines) as (figure, axes):
         texts = _draw_groups(axes, groups, METRICS[comparison.metric].unit)
         _dress(axes, comparison, n_lines)
         _make_room(figure, axes, texts)
     return figure
-
-
-def to_png(figure: "Figure") -> bytes:
-    """Return a figure as a PNG file without a date or a version in it.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        What to draw.
-
-    Returns
-    -------
-    bytes
-        The file.
-    """
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        # A name in a script that the font lacks shows as boxes; the tables have it.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(buffer, format="png", metadata={"Software": None})
-    return buffer.getvalue()
 
 
 def _groups(comparison: Comparison) -> list[tuple[str, list[tuple[str, ComparisonRow]]]]:
@@ -92,7 +58,7 @@ def _draw_groups(
 ) -> list["Annotation"]:
     others = list(dict.fromkeys(decision for _, rows in groups for decision, row in rows if not row.is_baseline))
     # More decisions than colours: one colour for all, since a colour that comes back would lie.
-    colours = {decision: _COLOURS[i if len(others) <= len(_COLOURS) else 0] for i, decision in enumerate(others)}
+    colours = {decision: COLOURS[i if len(others) <= len(COLOURS) else 0] for i, decision in enumerate(others)}
     ticks, labels, texts = [], [], []
     y = 0.0
     for condition, rows in groups:
@@ -118,9 +84,9 @@ def _draw_row(axes: "Axes", y: float, row: ComparisonRow, colour: str, unit: str
     axes.barh(y, row.mean, height=0.7, color=colour, zorder=2)
     end = max(row.mean, 0.0)
     if row.ci_low is not None and row.ci_high is not None:
-        half_width = (row.ci_high - row.ci_low) / 2.0
+        ends = [[row.mean - row.ci_low], [row.ci_high - row.mean]]
         end = max(row.ci_high, end)
-        axes.errorbar(row.mean, y, xerr=half_width, fmt="none", ecolor="black", elinewidth=1.2, capsize=3, zorder=3)
+        axes.errorbar(row.mean, y, xerr=ends, fmt="none", ecolor="black", elinewidth=1.2, capsize=3, zorder=3)
     text = f"{number(row.mean)} {unit}{_speedup_text(row)}"
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
     offset = (_TEXT_GAP_POINTS, 0)
@@ -136,13 +102,10 @@ def _speedup_text(row: ComparisonRow) -> str:
 
 def _dress(axes: "Axes", comparison: Comparison, n_lines: float) -> None:
     metric = METRICS[comparison.metric]
-    n = max(row.n for row in comparison.rows)
-    spread = f"mean of {n} replications, 95 % intervals" if n > 1 else "one replication"
+    counts = [row.n for row in comparison.rows]
+    spread = f"mean of {replications(counts)}, 95 % intervals" if max(counts) > 1 else "one replication"
     axes.set_ylim(n_lines - 0.4, -0.6)
     axes.set_xlabel(f"{metric_label(comparison.metric, metric)}, {metric.better} is better; {spread}", loc="left")
-    axes.xaxis.grid(visible=True, color="#e0e0e0", zorder=0)
-    axes.tick_params(axis="y", length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_title(comparison.scenario.name, loc="left", fontsize=13, weight="bold", pad=8)
     description = textwrap.fill(comparison.scenario.description, 100, max_lines=2, placeholder=" ...")
     if description:

@@ -10,10 +10,11 @@ from hetsim.experiment.points import JOB, ComparisonRow, is_decision, label_text
 from hetsim.experiment.result import Result, placements
 from hetsim.experiment.statistics import Estimate, mean_interval
 from hetsim.metrics.table import METRICS
+from hetsim.model.aggregation import Group
 from hetsim.model.job import Job
 from hetsim.model.result import JobRun
 from hetsim.model.workload import Model
-from hetsim.report.labels import axis_names, metric_label, number, with_interval
+from hetsim.report.labels import axis_names, metric_label, number, replications, with_interval
 from hetsim.units import format_si
 
 _SHOWN_DEVICES = 16
@@ -49,12 +50,12 @@ def comparison_table(comparison: Comparison) -> str:
     order = sorted(range(len(conditions)), key=lambda i: conditions.index(conditions[i]) if has_decision else i)
     header = [*(names[path] for path in paths), label, "speed-up", ""]
     rows = [_comparison_cells(comparison.rows[i], paths) for i in order]
-    n = max(row.n for row in comparison.rows)
-    seed = comparison.results[0].setup.seed
+    counts = [row.n for row in comparison.rows]
+    seed = f"seed {comparison.seeds[0]}" if len(comparison.seeds) == 1 else "seeds as below"
     parts = [
-        f"{comparison.scenario.name}: {label}, {metric.better} is better; {_replications(n)}, seed {seed}",
+        f"{comparison.scenario.name}: {label}, {metric.better} is better; {replications(counts)}, {seed}",
         grid(header, rows),
-        _comparison_legend(comparison, n),
+        _comparison_legend(comparison),
         "\n".join(_where(comparison, names)),
     ]
     return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread)
@@ -94,7 +95,7 @@ def _verdict(row: ComparisonRow) -> tuple[str, str]:
     return text, marks[row.significant]
 
 
-def _comparison_legend(comparison: Comparison, n: int) -> str:
+def _comparison_legend(comparison: Comparison) -> str:
     labels = comparison.rows[0].labels
     against = "the first row"
     if any(is_decision(path) for path in labels):
@@ -105,10 +106,12 @@ def _comparison_legend(comparison: Comparison, n: int) -> str:
     lines = [f"Speed-up: how many times better than {against}; above 1 is an improvement."]
     if not _is_same_work(comparison):
         lines.append("The points train on different numbers of samples: --metric samples_per_s compares their rates.")
-    if n == 1:
+    if max(row.n for row in comparison.rows) == 1:
         lines.append("One replication says nothing of the spread: --replications 10 gives intervals.")
     else:
-        lines.append("[low, high]: 95 % interval over replications, which share their random draws and are paired.")
+        is_paired = len(comparison.seeds) == 1
+        draws = "share their random draws and are paired" if is_paired else "share no random draws across seeds"
+        lines.append(f"[low, high]: 95 % interval over replications, which {draws}.")
         lines.append("not significant: the interval of the speed-up holds 1.")
     return "\n".join(lines)
 
@@ -138,7 +141,7 @@ def run_table(result: Result) -> str:
     rows = [[name, *_job_cells(runs)] for name, runs in jobs.items()]
     n = result.setup.n_replications
     parts = [
-        f"{result.scenario.name}: {_replications(n)}, seed {result.setup.seed}",
+        f"{result.scenario.name}: {replications([n])}, seed {result.setup.seed}",
         grid(header, rows),
         _run_legend(n),
         "\n".join(_describe(job) for job in result.setup.jobs),
@@ -150,13 +153,13 @@ def run_table(result: Result) -> str:
 def _job_cells(runs: Sequence[JobRun]) -> list[str]:
     time = _estimate(runs, "train_time_s")
     samples = _estimate(runs, "samples_per_s")
-    spread = "" if time.low is None or time.high is None else f" +- {format_si((time.high - time.low) / 2, 's')}"
+    spread = "" if time.high is None else f" +- {format_si(time.high - time.value, 's')}"
     parts = [format_si(_estimate(runs, metric).value, "s") for metric in _STEP_COLUMNS.values()]
     return [format_si(time.value, "s") + spread, number(samples.value), *parts]
 
 
 def _estimate(runs: Sequence[JobRun], metric: str) -> Estimate:
-    return mean_interval([float(METRICS[metric].function(run)) for run in runs])
+    return mean_interval([float(METRICS[metric].function(run)) for run in runs], least=0.0)
 
 
 def _run_legend(n: int) -> str:
@@ -172,7 +175,8 @@ def _describe(job: Job) -> str:
     name = job.workload.name if isinstance(job.workload, Model) else "given compute times"
     batch = f", batch {job.batch} each" if isinstance(job.workload, Model) else ""
     amount = f"{job.n_workers} workers{batch}, {job.n_steps} steps, {format_si(job.gradient_bytes, 'B')} of gradients"
-    return f"{job.name}: {name}, {amount}; placement {job.placement.policy}, aggregation {job.aggregation.policy}"
+    aggregation = "by a given tree" if isinstance(job.aggregation, Group) else job.aggregation.policy
+    return f"{job.name}: {name}, {amount}; placement {job.placement.policy}, aggregation {aggregation}"
 
 
 def _placement_lines(result: Result) -> list[str]:
@@ -226,10 +230,6 @@ def footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = F
     if unread:
         lines.append(f"Written in the scenario but never read: {', '.join(unread)}")
     return "\n" + "\n".join(lines)
-
-
-def _replications(n: int) -> str:
-    return f"{n} replication{'s' if n != 1 else ''}"
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

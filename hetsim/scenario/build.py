@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hetsim.catalog.tables import datasets, links
 from hetsim.model.cluster import Cluster, Device, Host, Link
 from hetsim.model.job import Job, KnownCompute, PolicyChoice
-from hetsim.model.workload import BYTES_PER_PARAMETER, Dataset, Model, Variable
+from hetsim.model.workload import Dataset, Model, Variable
 from hetsim.network.topologies import TOPOLOGIES, Edge, Fabric, Port
 from hetsim.scenario import policies
+from hetsim.scenario.groups import GroupSection, tree_of
 from hetsim.scenario.hardware import CpuDevice, HostSection, InlineLink
 from hetsim.scenario.inputs import input_shape
 from hetsim.scenario.load import Scenario
@@ -23,6 +24,9 @@ from hetsim.scenario.schema import (
 )
 from hetsim.scenario.specs import SOURCE, background, cpu_spec, device_spec, host_names, link_spec
 from hetsim.workload.table import build_model
+
+if TYPE_CHECKING:
+    from hetsim.model.aggregation import Group
 
 MEMORY_BUS: Final = "memory bus of the host's CPU"
 
@@ -221,8 +225,12 @@ def build_jobs(scenario: Scenario) -> tuple[Job, ...]:
 
 
 def _job(section: JobSection) -> Job:
-    aggregation = _choice("aggregation", section.aggregation)
-    has_servers = policies.needs_servers(aggregation.policy)
+    has_servers = policies.has_servers(section.aggregation)
+    aggregation: PolicyChoice | Group
+    if isinstance(section.aggregation, GroupSection):
+        aggregation = tree_of(section.aggregation, section.servers if has_servers else 0)
+    else:
+        aggregation = _choice("aggregation", section.aggregation)
     workload: Model | KnownCompute
     dataset: Dataset | None
     if section.compute is None:
@@ -244,6 +252,7 @@ def _job(section: JobSection) -> Job:
         jitter_cv=float(section.jitter.cv),
         placement=_choice("placement", section.placement),
         aggregation=aggregation,
+        split=section.split or "even",
     )
 
 
@@ -260,9 +269,7 @@ def _known(section: JobSection, *, has_servers: bool) -> KnownCompute:
     sizes = gradient if isinstance(gradient, tuple) else (gradient,)
     return KnownCompute(
         compute_s=compute if isinstance(compute, tuple) else (compute,) * section.workers,
-        variables=tuple(
-            Variable(f"variable{index}", math.ceil(size / BYTES_PER_PARAMETER)) for index, size in enumerate(sizes)
-        ),
+        variables=tuple(Variable(f"variable{index}", math.ceil(size), 1) for index, size in enumerate(sizes)),
         server_update_s=(section.update or 0.0) if has_servers else 0.0,
     )
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from hetsim.lookup import did_you_mean, unknown
 from hetsim.network.topologies import CORE, SWITCH, TOPOLOGIES, rack_names
+from hetsim.scenario.fields import has
 from hetsim.scenario.hardware import CpuDevice, HostSection, InlineLink
 from hetsim.scenario.parts import Parts, items, mapping
 from hetsim.scenario.problems import Problem
@@ -36,7 +37,7 @@ def check_cluster(parts: Parts) -> Iterator[Problem]:
     yield from duplicate_names(items(mapping(parts.data, "cluster"), "hosts"), _HOSTS, "host")
     for index, host in enumerate(parts.hosts):
         if host is not None:
-            yield from _check_host(parts, host, (*_HOSTS, index))
+            yield from _check_host(parts, host, parts.doubtful[index], (*_HOSTS, index))
     hosts = parts.all_hosts
     if hosts is None:
         return
@@ -47,7 +48,7 @@ def check_cluster(parts: Parts) -> Iterator[Problem]:
     names = [name for host in hosts for name in host_names(host)]
     if parts.topology is not None:
         yield from _check_topology(parts.topology, hosts, names)
-    elif len(names) > 1 and "topology" not in mapping(parts.data, "cluster"):
+    elif len(names) > 1 and not has(mapping(parts.data, "cluster"), "topology"):
         yield Problem(_TOPOLOGY, f"required to join {len(names)} hosts. Known: {', '.join(TOPOLOGIES)}")
     yield from _check_names(hosts, _switches(parts.topology, len(names)))
     yield from _check_exceptions(parts, names)
@@ -79,14 +80,14 @@ def duplicate_names(written: list[object], at: Loc, kind: str) -> Iterator[Probl
             seen.add(name)
 
 
-def _check_host(parts: Parts, host: HostSection, at: Loc) -> Iterator[Problem]:
+def _check_host(parts: Parts, host: HostSection, doubtful: frozenset[str], at: Loc) -> Iterator[Problem]:
     cpus = [index for index, entry in enumerate(host.devices) if isinstance(entry, CpuDevice)]
     for index in cpus[1:]:
         yield Problem(
             (*at, "devices", index), "a second 'type: cpu': a host's CPU holds one worker, with all its cores"
         )
     topology = parts.topology
-    if not isinstance(topology, StarTopology | TwoLevelTopology):
+    if not isinstance(topology, StarTopology | TwoLevelTopology) or "nic" in doubtful:
         return
     if host.nic is None:
         yield Problem((*at, "nic"), f"required by the topology {topology.kind}")
@@ -168,7 +169,7 @@ def _check_pair(link: GraphLink | LinkException, at: Loc, seen: set[frozenset[st
 
 
 def _check_exceptions(parts: Parts, names: list[str]) -> Iterator[Problem]:
-    if parts.topology is None and "topology" in mapping(parts.data, "cluster"):
+    if parts.topology is None and has(mapping(parts.data, "cluster"), "topology"):
         return
     pairs = _network_pairs(parts.topology, names)
     known = {frozenset(pair) for pair in pairs}

@@ -2,16 +2,26 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from hetsim.errors import UnitError
+from hetsim.errors import UnitError, clipped
 from hetsim.scenario import tables
 from hetsim.scenario.reads import record
-from hetsim.units import Dimension, parse
+from hetsim.units import MAX_TICKS, TICKS_PER_S, TOO_LONG, Dimension, parse
 
 CUSTOM: Final = "hetsim"
 """Type of the errors whose message is ours."""
@@ -30,7 +40,6 @@ _EXAMPLES: Final[dict[Dimension, list[str]]] = {
     "flop": ["4.1 GFLOP"],
     "flop rate": ["9.5 TFLOP/s"],
 }
-_LONGEST: Final = 60
 _SLUG: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 T = TypeVar("T")
@@ -73,8 +82,44 @@ def shown(value: object) -> str:
         return "a mapping"
     if isinstance(value, list | tuple):
         return "a list"
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return clipped(repr(value))
+
+
+def has(value: object, key: str) -> bool:
+    """Return whether a mapping has a key; one without a value, as in ``latency:``, counts as left out.
+
+    Parameters
+    ----------
+    value : object
+        Perhaps a mapping.
+    key : str
+        The key.
+
+    Returns
+    -------
+    bool
+        False for what is no mapping.
+    """
+    return isinstance(value, Mapping) and value.get(key) is not None
+
+
+def not_finite(value: object) -> float | None:
+    """Return the first number inside a value that is infinite or none.
+
+    Parameters
+    ----------
+    value : object
+        A number, or lists and mappings of values.
+
+    Returns
+    -------
+    float or None
+        None where every number is finite.
+    """
+    if isinstance(value, float):
+        return None if math.isfinite(value) else value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple | set) else ()
+    return next((found for found in map(not_finite, inner) if found is not None), None)
 
 
 class Section(BaseModel):
@@ -82,7 +127,19 @@ class Section(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
+    bare_key: ClassVar[str] = ""
+    """The key that somebody means who writes a plain value in place of the mapping."""
+
     _path: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written(cls, data: object) -> object:
+        if isinstance(data, dict):
+            return {key: value for key, value in data.items() if value is not None or key not in cls.model_fields}
+        if cls.bare_key and isinstance(data, str | int | float) and not isinstance(data, bool):
+            raise wrong(f"must be a mapping, such as {{{cls.bare_key}: {clipped(str(data))}}}, not {shown(data)}")
+        return data
 
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
@@ -166,7 +223,9 @@ class Quantity:
         except UnitError as error:
             raise wrong(str(error)) from None
         if self.positive and value == 0:
-            raise wrong(f"{text!r} must be more than zero")
+            raise wrong(f"{shown(text)} must be more than zero")
+        if self.dimension == "time" and not value * TICKS_PER_S <= MAX_TICKS:
+            raise wrong(f"{shown(text)} is {TOO_LONG}")
         return value
 
 
@@ -215,9 +274,8 @@ def _as_tuple(value: object) -> object:
 
 def _slug(value: str) -> str:
     if not re.fullmatch(_SLUG, value):
-        raise wrong(
-            f"{value!r} is no name: up to 100 letters, digits, '.', '_' and '-', starting with a letter or a digit"
-        )
+        message = "up to 100 letters, digits, '.', '_' and '-', starting with a letter or a digit"
+        raise wrong(f"{shown(value)} is no name: {message}")
     return value
 
 
@@ -230,7 +288,17 @@ class _Slug:
         return {"type": "string", "pattern": _SLUG}
 
 
+def _finite(value: object) -> object:
+    found = not_finite(value)
+    if found is not None:
+        raise wrong(f"must be finite, not {shown(found)}")
+    return value
+
+
 Items = Annotated[tuple[T, ...], BeforeValidator(_as_tuple)]
+Json = Annotated[Any, AfterValidator(_finite)]
+"""Any value that a file can hold."""
+
 Slug = Annotated[str, _Slug()]
 
 Time = Annotated[float, Quantity("time")]

@@ -1,7 +1,7 @@
 """The sections of a scenario file that describe hosts. Quantities are SI floats here."""
 
 import itertools
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
@@ -17,6 +17,7 @@ from hetsim.scenario.fields import (
     Share,
     Slug,
     Time,
+    has,
     wrong,
 )
 
@@ -58,6 +59,8 @@ Nic = Annotated[
 class CatalogDevice(Section):
     """Devices of a kind that the catalog holds."""
 
+    bare_key: ClassVar = "type"
+
     type: Annotated[str, Named("device")] = Field(description="Catalog name.")
     count: Annotated[int, Field(ge=1, le=1024)] = Field(
         default=1, description="How many; of a two-die card, how many dies."
@@ -85,6 +88,8 @@ class InlineDevice(Section):
 class CatalogCpu(Section):
     """A CPU that the catalog holds."""
 
+    bare_key: ClassVar = "type"
+
     type: Annotated[str, Named("CPU")] = Field(description="Catalog name.")
     cores: Count | None = Field(default=None, description="Cores of the host; those of the catalog's CPU if left out.")
 
@@ -103,16 +108,20 @@ def _device_tag(value: object) -> str:
         return f"~{type(value).__name__}"
     if isinstance(value, dict) and value.get("type") == "cpu":
         return "~CpuDevice"
-    return "~InlineDevice" if isinstance(value, dict) and "type" not in value else "~CatalogDevice"
+    return "~InlineDevice" if isinstance(value, dict) and not has(value, "type") else "~CatalogDevice"
 
 
 def _cpu_tag(value: object) -> str:
-    is_inline = isinstance(value, InlineCpu) or (isinstance(value, dict) and "type" not in value)
+    is_inline = isinstance(value, InlineCpu) or (isinstance(value, dict) and not has(value, "type"))
     return "~InlineCpu" if is_inline else "~CatalogCpu"
 
 
+def _says_nothing(value: object) -> bool:
+    return isinstance(value, dict) and not any(has(value, key) for key in ("type", "name", "peak", "memory_rate"))
+
+
 def _device_has_type(value: object) -> object:
-    if isinstance(value, dict) and "type" not in value and not {"name", "peak", "memory_rate"} & value.keys():
+    if _says_nothing(value):
         raise wrong(
             "needs a type (a catalog name, or cpu); a device of your own has name, peak, memory and memory_rate instead"
         )
@@ -120,7 +129,7 @@ def _device_has_type(value: object) -> object:
 
 
 def _cpu_has_type(value: object) -> object:
-    if isinstance(value, dict) and "type" not in value and not {"name", "peak", "memory_rate"} & value.keys():
+    if _says_nothing(value):
         raise wrong("needs a type (a catalog name); a CPU of your own has name, peak, memory_rate and cores instead")
     return value
 
@@ -167,6 +176,8 @@ Load = Annotated[
 
 class BackgroundSection(Section):
     """What others take of a host, as shares between 0 and 1: a number, or a schedule."""
+
+    bare_key: ClassVar = "gpu"
 
     gpu: Load = Field(default=0.0, description="Of each accelerator.")
     cpu: Load = 0.0

@@ -8,6 +8,7 @@ from hetsim.errors import HetsimError
 from hetsim.lookup import did_you_mean
 from hetsim.scenario import policies
 from hetsim.scenario.cluster_checks import duplicate_names
+from hetsim.scenario.groups import GroupSection, check_tree
 from hetsim.scenario.hardware import HostSection
 from hetsim.scenario.inputs import input_shape
 from hetsim.scenario.parts import Parts, items
@@ -16,7 +17,7 @@ from hetsim.scenario.schema import JobSection
 from hetsim.scenario.specs import memory_of_slots, n_slots
 from hetsim.scenario.tables import names
 from hetsim.scenario.tree import Loc, Node
-from hetsim.units import format_gib
+from hetsim.units import format_iec
 from hetsim.workload.memory import worker_bytes
 from hetsim.workload.table import build_model
 
@@ -52,7 +53,11 @@ def check_jobs(parts: Parts, root: Node) -> Iterator[Problem]:
             continue
         at = ("jobs", index)
         yield from _check_times(job, at)
+        if isinstance(job.aggregation, GroupSection):
+            yield from check_tree(job.aggregation, job.workers, job.servers, (*at, "aggregation"))
         if hosts is not None:
+            yield from _check_servers(job, at, hosts)
+        if hosts is not None and parts.has_all_devices:
             yield from _check_room(job, at, hosts, n_left)
             yield from _check_memory(job, at, hosts)
         n_left = n_left - job.workers if job.workers <= n_left else _UNKNOWN
@@ -105,6 +110,8 @@ def _check_model(keys: set[str], at: Loc) -> Iterator[Problem]:
 def _check_known(keys: set[str], at: Loc) -> Iterator[Problem]:
     if "gradient" not in keys:
         yield Problem((*at, "gradient"), "required with compute: the bytes that each worker exchanges in a step")
+    if "split" in keys:
+        yield Problem((*at, "split"), "goes with model; compute times are those of each worker's own batch")
     if "pixels" in keys:
         yield Problem((*at, "pixels"), "goes with model; compute times are for the input that they were measured with")
     if "epochs" in keys and not {"dataset", "batch"} <= keys:
@@ -120,15 +127,18 @@ def _check_times(job: JobSection, at: Loc) -> Iterator[Problem]:
 
 def _check_room(job: JobSection, at: Loc, hosts: list[HostSection], n_left: int) -> Iterator[Problem]:
     n_devices = sum(n_slots(host) for host in hosts)
-    n_hosts = sum(host.count or 1 for host in hosts)
     if job.workers > n_devices:
         yield Problem((*at, "workers"), f"{job.workers} workers, but the cluster has {_count(n_devices, 'device')}")
     elif job.workers > n_left:
         message = f"{job.workers} workers, but the jobs before it leave {n_left} of {_count(n_devices, 'device')}"
         yield Problem((*at, "workers"), message)
+
+
+def _check_servers(job: JobSection, at: Loc, hosts: list[HostSection]) -> Iterator[Problem]:
+    n_hosts = sum(host.count or 1 for host in hosts)
     try:
-        has_servers = policies.needs_servers(job.aggregation.policy)
-    except (HetsimError, AttributeError):
+        has_servers = policies.has_servers(job.aggregation)
+    except HetsimError:
         return  # reported as an unknown policy
     if has_servers and job.servers > n_hosts:
         yield Problem((*at, "servers"), f"{job.servers} servers, but the cluster has {_count(n_hosts, 'host')}")
@@ -155,8 +165,8 @@ def _check_memory(job: JobSection, at: Loc, hosts: list[HostSection]) -> Iterato
     if n_fit >= job.workers or not short or sum(n for _, _, n in slots) < job.workers:
         return
     memory, name = max(short)
-    need = f"a worker needs {format_gib(needed)} at batch {job.batch}"
-    gap = f"a {name}, has {format_gib(memory)}: {format_gib(needed - memory)} short"
+    need = f"a worker needs {format_iec(needed)} at batch {job.batch}"
+    gap = f"a {name}, has {format_iec(memory)}: {format_iec(needed - memory)} short"
     if n_fit == 0:
         message = f"{need}, but the largest device, {gap}"
     else:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from hetsim.errors import Issue, ScenarioError
+from hetsim.errors import Issue, ScenarioError, clipped
 from hetsim.lookup import unknown
 from hetsim.scenario import policies
 from hetsim.scenario.fields import Section, shown
+from hetsim.scenario.groups import GroupSection, canonical
 from hetsim.scenario.parts import mapping
 from hetsim.scenario.paths import apply_overrides, set_values
 from hetsim.scenario.points import base_of, check_paths, check_points
@@ -78,8 +79,16 @@ class Scenario:
         """
         with unrecorded():
             dumped = self.document.model_dump(mode="json", exclude_none=True)
+            trees = {
+                index: canonical(job.aggregation, job.servers)
+                for index, job in enumerate(self.document.jobs)
+                if isinstance(job.aggregation, GroupSection)
+            }
         for index, job in enumerate(dumped["jobs"]):
             for key in policies.FAMILIES:
+                if key == "aggregation" and index in trees:
+                    job[key] = trees[index]
+                    continue
                 parameters, _ = policies.check(key, job[key], self.tree, ("jobs", index, key))
                 job[key] = {"policy": job[key]["policy"], **parameters}
         if not dumped["compare"]:
@@ -105,7 +114,10 @@ class Scenario:
             If a path leads to no field, or the result has a problem.
         """
         try:
-            nodes = [(path, from_python(value, Place(file=f"{path}={value}"))) for path, value in values.items()]
+            nodes = [
+                (path, from_python(value, Place(file=f"{path}={clipped(str(value))}")))
+                for path, value in values.items()
+            ]
         except UnfitValueError as error:
             raise ScenarioError([Issue(path="", message=str(error))]) from None
         return _validated(set_values(base_of(self.tree), nodes))

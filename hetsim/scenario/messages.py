@@ -1,15 +1,17 @@
 """What pydantic found, in words for the person who wrote the file."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from hetsim.lookup import did_you_mean, unknown
 from hetsim.scenario.fields import CUSTOM, shown
 from hetsim.scenario.problems import Problem
-from hetsim.scenario.tree import Loc, Node, place_of
+from hetsim.scenario.tree import Loc, Node, child, find, place_of
 
 _CONSTRAINTS: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
     "greater_than_equal": lambda ctx: f"must be at least {_number(ctx['ge'])}",
@@ -49,7 +51,7 @@ def problems_of(error: ValidationError, root: Node, model: type[BaseModel], at: 
     list of Problem
         One for each error.
     """
-    found = error.errors(include_url=False)
+    found = [details for details in error.errors(include_url=False) if not _is_follow_up(details)]
     misspelt = [details["loc"] for details in found if details["type"] == "extra_forbidden"]
     return [
         _problem(details, root, model, at)
@@ -58,18 +60,51 @@ def problems_of(error: ValidationError, root: Node, model: type[BaseModel], at: 
     ]
 
 
+def _is_follow_up(details: ErrorDetails) -> bool:
+    """Return whether a list counts as too short only because of items that have errors of their own."""
+    limit = details.get("ctx", {}).get("min_length")
+    return details["type"] == "too_short" and limit is not None and len(details["input"]) >= limit
+
+
 def _is_meant(missing: Loc, misspelt: Sequence[Loc]) -> bool:
     """Return whether an unknown key beside a missing one looks like it; then one message is enough."""
     return any(loc[:-1] == missing[:-1] and did_you_mean(str(loc[-1]), [str(missing[-1])]) for loc in misspelt)
 
 
 def _problem(details: ErrorDetails, root: Node, model: type[BaseModel], at: Loc) -> Problem:
-    loc = (*at, *(step for step in details["loc"] if not _is_tag(step)))
-    if details["type"] == "extra_forbidden":
-        choices = known_keys(model, details["loc"][:-1])
-        message = unknown("key", str(loc[-1]), choices)
-        return Problem(loc, message, place_of(root, loc, key=True))
+    is_unknown_key = details["type"] == "extra_forbidden"
+    last = details["loc"][-1:] if is_unknown_key else ()
+    around = details["loc"][:-1] if is_unknown_key else details["loc"]
+    loc = (*at, *_without_tags(around, model, find(root, at)), *last)
+    if is_unknown_key:
+        return Problem(loc, unknown("key", str(loc[-1]), known_keys(model, around)), place_of(root, loc, key=True))
     return Problem(loc, _message(details))
+
+
+def _without_tags(steps: Loc, model: type[BaseModel], node: Node | None) -> Iterator[str | int]:
+    """Yield keys and indices; pydantic puts a tag between them where a union was decided.
+
+    A key of the file may look like a tag. Of a mapping, a tag is one of those of its field, and comes first.
+    """
+    models, tags, is_decided = [model], set[str](), True
+    for step in steps:
+        is_tag = _is_tag(step)
+        if is_tag and node is not None and isinstance(node.value, dict):
+            is_tag = not is_decided and step in tags
+        if isinstance(step, str) and not is_tag:
+            tags = {tag for annotation in _annotations(models, step) for tag in _tags_in(annotation)}
+        models = _below(models, step, is_tag=is_tag)
+        is_decided = is_tag
+        if not is_tag:
+            node = child(node, step) if node else None
+            yield step
+
+
+def _tags_in(annotation: object) -> Iterator[str]:
+    if isinstance(annotation, Tag):
+        yield annotation.tag
+    for part in get_args(annotation):
+        yield from _tags_in(part)
 
 
 def _message(details: ErrorDetails) -> str:
@@ -83,8 +118,14 @@ def _message(details: ErrorDetails) -> str:
     if kind in ("too_short", "too_long"):
         return _length(kind, ctx)
     if kind in _CONSTRAINTS:
-        return f"{_CONSTRAINTS[kind](ctx)}, not {shown(details['input'])}"
+        return f"{_CONSTRAINTS[kind](ctx)}, not {shown(details['input'])}{_as_fraction(kind, details['input'])}"
     return f"{details['msg'][:1].lower()}{details['msg'][1:]}, not {shown(details['input'])}"
+
+
+def _as_fraction(kind: str, value: object) -> str:
+    """Return how to write a percentage, where one stands for a number."""
+    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*%\s*", value) if isinstance(value, str) else None
+    return f": write {float(match[1]) / 100:g}" if match and kind == "float_type" else ""
 
 
 def _number(limit: float) -> str:
@@ -143,12 +184,36 @@ def models_at(model: type[BaseModel], steps: tuple[str | int, ...]) -> list[type
     """
     models = [model]
     for step in steps:
-        if _is_tag(step):
-            models = [each for each in models if each.__name__ == str(step)[1:]]
-        elif isinstance(step, str):
-            fields = [each.model_fields[step].annotation for each in models if step in each.model_fields]
-            models = [inner for annotation in fields for inner in models_in(annotation)]
+        models = _below(models, step, is_tag=_is_tag(step))
     return models
+
+
+def _below(models: list[type[BaseModel]], step: str | int, *, is_tag: bool) -> list[type[BaseModel]]:
+    if is_tag:
+        return [each for each in models if each.__name__ == str(step)[1:]]
+    if isinstance(step, int):
+        return models
+    return [inner for annotation in _annotations(models, step) for inner in models_in(annotation)]
+
+
+def _annotations(models: list[type[BaseModel]], key: str) -> list[object]:
+    return [written(each)[key].annotation for each in models if key in written(each)]
+
+
+def written(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by the key that a file writes.
+
+    Parameters
+    ----------
+    model : type of BaseModel
+        Perhaps with aliases.
+
+    Returns
+    -------
+    dict of str to FieldInfo
+        In the order of the model.
+    """
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def known_keys(model: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
@@ -166,4 +231,4 @@ def known_keys(model: type[BaseModel], steps: tuple[str | int, ...]) -> list[str
     list of str
         In the order of the schema.
     """
-    return list(dict.fromkeys(name for each in models_at(model, steps) for name in each.model_fields))
+    return list(dict.fromkeys(name for each in models_at(model, steps) for name in written(each)))

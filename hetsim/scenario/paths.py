@@ -1,7 +1,7 @@
 """Field paths as a person writes them, such as ``cluster.hosts[v100].memory``, and values set by them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from hetsim.errors import Issue, ScenarioError
@@ -50,6 +50,61 @@ def resolve(root: Node, path: str) -> Loc:
         node = child(node, step) if node else None
         loc = (*loc, step)
     return loc
+
+
+def canonical(root: Node, path: str) -> str:
+    """Return the one spelling of a path: items of lists by name where they have one.
+
+    Parameters
+    ----------
+    root : Node
+        The tree.
+    path : str
+        Any spelling.
+
+    Returns
+    -------
+    str
+        Such as ``jobs[train].workers`` for ``jobs[0].workers``.
+
+    Raises
+    ------
+    PathError
+        If the path leads to no field.
+    """
+    return render(root, resolve(root, path))
+
+
+def clashes(root: Node, paths: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the paths that name a field which another path before them sets, as a whole or in part.
+
+    Parameters
+    ----------
+    root : Node
+        The tree.
+    paths : sequence of str
+        In any spelling; those that lead to no field are passed over.
+
+    Yields
+    ------
+    index : int
+        Of the later path.
+    message : str
+        Names both.
+    """
+    before: list[tuple[str, Loc]] = []
+    for index, path in enumerate(paths):
+        try:
+            loc = resolve(root, path)
+        except PathError:
+            continue
+        for other, there in before:
+            n = min(len(loc), len(there))
+            if loc[:n] == there[:n]:
+                why = "are the same field" if loc == there else "cannot both be set: one is a part of the other"
+                yield index, f"{other!r} and {path!r} {why}"
+                break
+        before.append((path, loc))
 
 
 def _steps(path: str) -> list[tuple[str, str | None]]:
@@ -178,7 +233,7 @@ def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
 
 
 def set_values(root: Node, values: Iterable[tuple[str, Node]]) -> Node:
-    """Return the tree with fields set by path.
+    """Return the tree with fields set by path; every path is looked up in the tree as it is.
 
     Parameters
     ----------
@@ -195,14 +250,19 @@ def set_values(root: Node, values: Iterable[tuple[str, Node]]) -> Node:
     Raises
     ------
     ScenarioError
-        With every path that leads to no field.
+        With every path that leads to no field, or to one that another path sets.
     """
-    problems: list[Problem] = []
-    for path, node in values:
+    pairs = list(values)
+    problems = [Problem((), text, pairs[i][1].place) for i, text in clashes(root, [path for path, _ in pairs])]
+    changes: list[tuple[Loc, Node]] = []
+    for path, node in pairs:
         try:
-            root = replace(root, resolve(root, path), node)
+            changes.append((resolve(root, path), node))
         except PathError as error:
             problems.append(Problem((), f"{path}: {error}", node.place))
     if problems:
         raise ScenarioError(issues_of(root, problems))
+    # A name that changes must not hide the item from the other paths.
+    for loc, node in changes:
+        root = replace(root, loc, node)
     return root

@@ -4,17 +4,22 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast, get_type_hints
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
 
+from hetsim.aggregation import find
 from hetsim.aggregation.table import POLICIES as AGGREGATIONS
-from hetsim.contracts import Aggregator
-from hetsim.errors import UnknownNameError
-from hetsim.lookup import find_plugin
+from hetsim.errors import UnknownNameError, clipped
+from hetsim.lookup import find_plugin, said
 from hetsim.placement.table import POLICIES as PLACEMENTS
+from hetsim.scenario.fields import not_finite, shown
+from hetsim.scenario.groups import GroupSection
+from hetsim.scenario.groups import has_servers as tree_has_servers
 from hetsim.scenario.messages import problems_of
 from hetsim.scenario.problems import Problem
+from hetsim.scenario.schema import PolicySection
 from hetsim.scenario.tree import Loc, Node, place_of
 
 
@@ -39,7 +44,7 @@ class Family:
 
 FAMILIES: Final[Mapping[str, Family]] = {
     "placement": Family(kind="placement policy", group="hetsim.placement", table=PLACEMENTS),
-    "aggregation": Family(kind="aggregation policy", group="hetsim.aggregation", table=AGGREGATIONS),
+    "aggregation": Family(kind=find.KIND, group=find.GROUP, table=AGGREGATIONS),
 }
 """By the key that a job writes."""
 
@@ -48,21 +53,27 @@ class UnfitPolicyError(ValueError):
     """What was found by a policy's name is no policy."""
 
 
-def needs_servers(name: str) -> bool:
-    """Return whether an aggregation policy has parameter servers.
+def has_servers(section: PolicySection | GroupSection) -> bool:
+    """Return whether an aggregation has parameter servers.
 
     Parameters
     ----------
-    name : str
-        The policy.
+    section : PolicySection or GroupSection
+        A policy, or a tree.
 
     Returns
     -------
     bool
-        As its table entry says.
+        As the policy's table entry says, or the architectures of the tree.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such policy.
     """
-    family = FAMILIES["aggregation"]
-    return cast("Aggregator", find_plugin(family.table, name, family.kind, family.group)).needs_servers
+    if isinstance(section, GroupSection):
+        return tree_has_servers(section)
+    return find.find_aggregator(section.policy).needs_servers
 
 
 def check(key: str, raw: Mapping[str, object], root: Node, at: Loc) -> tuple[dict[str, object], list[Problem]]:
@@ -88,20 +99,26 @@ def check(key: str, raw: Mapping[str, object], root: Node, at: Loc) -> tuple[dic
     """
     name = str(raw["policy"])
     try:
-        model = parameter_model(_function(FAMILIES[key], name))
+        model = parameter_model(_function(key, name))
     except (UnknownNameError, UnfitPolicyError) as error:
         return {}, [Problem((*at, "policy"), str(error))]
-    written = {parameter: value for parameter, value in raw.items() if parameter != "policy"}
-    if written and not model.model_fields:
-        unwanted = [(*at, parameter) for parameter in written]
-        message = f"{FAMILIES[key].kind} {name!r} has no parameters"
+    given = {parameter: value for parameter, value in raw.items() if parameter != "policy"}
+    if given and not model.model_fields:
+        unwanted = [(*at, parameter) for parameter in given]
+        message = f"{FAMILIES[key].kind} {clipped(repr(name))} has no parameters"
         return {}, [Problem(loc, message, place_of(root, loc, key=True)) for loc in unwanted]
+    problems = [
+        Problem((*at, parameter), f"must be finite, not {shown(number)}")
+        for parameter, value in given.items()
+        if (number := not_finite(value)) is not None
+    ]
     try:
-        # As JSON, since strict mode then takes a list for any sequence.
-        parameters = model.model_validate_json(json.dumps(written))
+        parameters = _checked(model, given).model_dump(mode="json", by_alias=True, warnings=False)
     except ValidationError as error:
-        return {}, problems_of(error, root, model, at)
-    return parameters.model_dump(mode="json"), []
+        return {}, [*problems, *problems_of(error, root, model, at)]
+    except (Exception, SystemExit) as error:  # types of foreign code check values by code of their own
+        return {}, [*problems, Problem(at, f"{FAMILIES[key].kind} {clipped(repr(name))} raised {said(error)}")]
+    return ({}, problems) if problems else (parameters, [])
 
 
 def arguments(key: str, name: str, parameters: Mapping[str, object]) -> dict[str, object]:
@@ -121,20 +138,24 @@ def arguments(key: str, name: str, parameters: Mapping[str, object]) -> dict[str
     dict
         Values of the annotated types, defaults included.
     """
-    model = parameter_model(_function(FAMILIES[key], name))
-    checked = model.model_validate_json(json.dumps(parameters))
-    return {field: getattr(checked, field) for field in model.model_fields}
+    model = parameter_model(_function(key, name))
+    checked = _checked(model, parameters)
+    return {str(field.alias): getattr(checked, attribute) for attribute, field in model.model_fields.items()}
 
 
-def _function(family: Family, name: str) -> Callable[..., object]:
-    found = find_plugin(family.table, name, family.kind, family.group)
-    if family.group == "hetsim.aggregation":
-        if not isinstance(found, Aggregator):
-            raise UnfitPolicyError(f"{name!r} is a {type(found).__name__}, not a hetsim.contracts.Aggregator")
-        found = found.function
+def _checked(model: type[BaseModel], given: Mapping[str, object]) -> BaseModel:
+    # As JSON, since strict mode then takes a list for any sequence.
+    return model.model_validate_json(json.dumps(given))
+
+
+def _function(key: str, name: str) -> Callable[..., object]:
+    family = FAMILIES[key]
+    if family.group == find.GROUP:
+        return find.find_aggregator(name).function
+    found: object = find_plugin(family.table, name, family.kind, family.group)
     if not callable(found):
-        raise UnfitPolicyError(f"{name!r} is a {type(found).__name__}, not a function")
-    return cast("Callable[..., object]", found)
+        raise UnfitPolicyError(f"{clipped(repr(name))} is a {type(found).__name__}, not a function")
+    return found
 
 
 def parameter_model(function: Callable[..., object]) -> type[BaseModel]:
@@ -148,22 +169,63 @@ def parameter_model(function: Callable[..., object]) -> type[BaseModel]:
     Returns
     -------
     type of BaseModel
-        Strict; unknown keys are refused.
+        Strict; unknown keys are refused. Its aliases are the parameters.
 
     Raises
     ------
     UnfitPolicyError
-        If the signature cannot be read or an annotation is no type.
+        If the signature cannot be read or takes no view, an annotation is no type, a parameter cannot be written in a
+        scenario, or its default not in a manifest.
     """
     try:
-        hints = get_type_hints(function, include_extras=True)
-        signature = inspect.signature(function)
-        wanted = [each for each in signature.parameters.values() if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        wanted = _parameters(function)
+        # Names of our own, since a parameter may be called like a method of pydantic's models.
         fields: dict[str, Any] = {
-            each.name: (hints.get(each.name, Any), ... if each.default is inspect.Parameter.empty else each.default)
-            for each in wanted
+            f"parameter_{index}": (
+                Any if each.annotation is each.empty else each.annotation,
+                Field(... if each.default is each.empty else each.default, alias=each.name),
+            )
+            for index, each in enumerate(wanted)
         }
         config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
-        return create_model("Parameters", __config__=config, **fields)
-    except (TypeError, ValueError, NameError, PydanticUserError) as error:
-        raise UnfitPolicyError(f"the signature of {function!r} cannot be used: {error}") from error
+        model: type[BaseModel] = create_model("Parameters", __config__=config, **fields)
+        for attribute, field in model.model_fields.items():
+            if not field.is_required():
+                _check_default(model, attribute, field)
+    except UnfitPolicyError:
+        raise
+    except (Exception, SystemExit) as error:  # annotations are foreign code, and may be anything
+        raise UnfitPolicyError(f"the signature of {_name(function)} cannot be used: {said(error)}") from error
+    return model
+
+
+def _name(function: Callable[..., object]) -> str:
+    return clipped(str(getattr(function, "__qualname__", type(function).__qualname__)))
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    """Return the keyword-only arguments of a function that can be called with a view and them."""
+    signature = inspect.signature(function, eval_str=True)
+    wanted = [each for each in signature.parameters.values() if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    try:
+        signature.bind(None, **dict.fromkeys(each.name for each in wanted))
+    except TypeError as error:
+        message = f"{_name(function)} cannot be called with a view and the parameters behind its '*': {error}"
+        raise UnfitPolicyError(message) from None
+    for each in wanted:
+        if each.name == "policy" or each.name.startswith("_"):
+            why = "is the key that names the policy" if each.name == "policy" else "begins with '_'"
+            raise UnfitPolicyError(f"a parameter of {_name(function)} is called {each.name!r}, which {why}: rename it")
+    return wanted
+
+
+def _check_default(model: type[BaseModel], attribute: str, field: FieldInfo) -> None:
+    default = field.get_default(call_default_factory=True, validated_data={})
+    if not_finite(default) is not None:
+        raise UnfitPolicyError(f"the default of its parameter {field.alias!r} is not finite")
+    try:
+        written = model.model_construct().model_dump(mode="json", include={attribute}, warnings=False)
+        json.dumps(written, allow_nan=False)
+    except (Exception, SystemExit):  # a foreign type may fail in any way
+        message = f"the default of its parameter {field.alias!r} is a {type(default).__name__}, which no file can hold"
+        raise UnfitPolicyError(message) from None

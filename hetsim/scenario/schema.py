@@ -1,12 +1,27 @@
 """The sections of a scenario file. Quantities are SI floats here; what is left out has its default."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from hetsim.lookup import unknown
 from hetsim.network.topologies import TOPOLOGIES
-from hetsim.scenario.fields import Bytes, Count, Items, Named, Quantity, Rate, Section, Slug, Time, wrong
+from hetsim.scenario.fields import (
+    Bytes,
+    Count,
+    Items,
+    Json,
+    Named,
+    Quantity,
+    Rate,
+    Section,
+    Slug,
+    Time,
+    has,
+    shown,
+    wrong,
+)
+from hetsim.scenario.groups import GroupSection
 from hetsim.scenario.hardware import HostSection
 
 
@@ -47,6 +62,11 @@ class GraphTopology(Section):
 
 
 _TOPOLOGY_TAGS: Final = {"star": "~StarTopology", "two-level": "~TwoLevelTopology", "graph": "~GraphTopology"}
+_TOPOLOGY_EXAMPLES: Final = {
+    "star": "kind: star, latency: 25 us",
+    "two-level": "kind: two-level, hosts_per_rack: 8, uplink: 40 Gbit/s, latency: 25 us",
+    "graph": "kind: graph, switches: [s], links: [{between: [a, s], rate: 10 Gbit/s, latency: 25 us}]",
+}
 
 
 def _topology_tag(value: object) -> str:
@@ -55,6 +75,9 @@ def _topology_tag(value: object) -> str:
 
 
 def _topology_kind(value: object) -> object:
+    if isinstance(value, str):
+        example = _TOPOLOGY_EXAMPLES.get(value, _TOPOLOGY_EXAMPLES["star"])
+        raise wrong(f"must be a mapping, such as {{{example}}}, not {shown(value)}")
     kind = value.get("kind") if isinstance(value, dict) else "star"
     if not isinstance(kind, str) or kind not in TOPOLOGIES:
         known = ", ".join(TOPOLOGIES)
@@ -90,6 +113,8 @@ class ClusterSection(Section):
 class Jitter(Section):
     """Noise of the compute times."""
 
+    bare_key: ClassVar = "cv"
+
     cv: Annotated[float, Field(ge=0, le=10)] = Field(
         description="Coefficient of variation of the lognormal factor, of mean one, on each step."
     )
@@ -100,6 +125,8 @@ class PolicySection(Section):
 
     model_config = ConfigDict(extra="allow")
 
+    bare_key: ClassVar = "policy"
+
     policy: str
 
     @property
@@ -109,6 +136,17 @@ class PolicySection(Section):
         for name in written:
             self.note(name)
         return dict(written)
+
+
+def _aggregation_tag(value: object) -> str:
+    is_tree = isinstance(value, GroupSection) or (has(value, "architecture") and not has(value, "policy"))
+    return "~GroupSection" if is_tree else "~PolicySection"
+
+
+AggregationSection = Annotated[
+    Annotated[PolicySection, Tag("~PolicySection")] | Annotated[GroupSection, Tag("~GroupSection")],
+    Discriminator(_aggregation_tag),
+]
 
 
 def _listed_tag(value: object) -> str:
@@ -145,23 +183,30 @@ class JobSection(Section):
     update: Time | None = Field(
         default=None, description="Time a parameter server works before it answers, beside compute."
     )
+    split: Literal["even", "by-speed"] | None = Field(
+        default=None, description="Whether workers have equal batches, or batches by their speed of the same sum."
+    )
     workers: Count
     servers: Count = Field(default=1, description="Parameter servers, where the aggregation has any.")
     steps: Annotated[int, Field(ge=1, le=10**9)] | None = Field(default=None, description="Of each worker.")
     epochs: Annotated[float, Field(gt=0, le=10**6)] | None = Field(default=None, description="Instead of steps.")
     jitter: Jitter = Field(default_factory=lambda: Jitter(cv=0.0))
     placement: PolicySection = Field(default_factory=lambda: PolicySection(policy="default-tensorflow"))
-    aggregation: PolicySection = Field(default_factory=lambda: PolicySection(policy="parameter-server"))
+    aggregation: AggregationSection = Field(
+        default_factory=lambda: PolicySection(policy="parameter-server"), description="A policy, or the tree itself."
+    )
 
 
 class MeasuredSection(Section):
-    """Values that were measured or published, to hold the simulated ones against."""
+    """Values that were measured or published, of the job that the scale is a field of, or of the only job."""
 
     metric: Annotated[str, Named("metric")] = Field(description="What was measured.")
     source: str = Field(description="Where the values come from.")
-    scale: str = Field(description="Path of the field, among fields, that plain linear scaling is proportional to.")
+    scale: str = Field(
+        description="Path of the field, among fields, that plain linear scaling goes by; times stay as they are."
+    )
     fields: Annotated[Items[str], Field(min_length=1)] = Field(description="Field paths: what the rows differ in.")
-    rows: Annotated[Items[Items[JsonValue]], Field(min_length=1)] = Field(
+    rows: Annotated[Items[Items[Json]], Field(min_length=1)] = Field(
         description="The values of the fields, then the measured value."
     )
 
@@ -175,7 +220,7 @@ class ScenarioFile(Section):
     replications: Count = Field(default=1, description="How often everything is drawn anew.")
     cluster: ClusterSection
     jobs: Annotated[Items[JobSection], Field(min_length=1)]
-    compare: dict[str, Annotated[Items[JsonValue], Field(min_length=1)]] = Field(
+    compare: dict[str, Annotated[Items[Json], Field(min_length=1)]] = Field(
         default_factory=dict, description="Each axis is a field path and the values to try."
     )
     measured: MeasuredSection | None = Field(default=None, description="Held against the simulated values.")

@@ -3,6 +3,9 @@
 import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
+
+from hetsim.errors import clipped
 
 Scalar = str | int | float | bool | None
 Loc = tuple[str | int, ...]
@@ -10,6 +13,10 @@ Loc = tuple[str | int, ...]
 
 MAX_DEPTH = 64
 """Deeper nesting is refused: no scenario needs more than a dozen levels."""
+
+_LONGEST_NAME: Final = 100
+_MOST: Final = 10**400
+"""Python refuses to write much larger numbers as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +92,7 @@ def from_python(data: object, place: Place, depth: int = 0) -> Node:
     Raises
     ------
     UnfitValueError
-        If an object is none of these, or the nesting is too deep.
+        If an object is none of these, a number is huge, or the nesting is too deep.
     """
     if depth > MAX_DEPTH:
         raise UnfitValueError(f"nested more than {MAX_DEPTH} levels deep")
@@ -93,13 +100,19 @@ def from_python(data: object, place: Place, depth: int = 0) -> Node:
         return Node({str(k): Entry(place, from_python(v, place, depth + 1)) for k, v in data.items()}, place)
     if isinstance(data, list | tuple):
         return Node(tuple(from_python(item, place, depth + 1) for item in data), place)
-    if data is None or isinstance(data, str | bool | int | float):
+    if data is None or isinstance(data, str | bool | float):
         return Node(data, place)
     if isinstance(data, numbers.Integral):
-        return Node(int(data), place)
+        return Node(_int(int(data)), place)
     if isinstance(data, numbers.Real):
         return Node(float(data), place)
     raise UnfitValueError(f"an object of type {type(data).__name__} has no place in a scenario")
+
+
+def _int(number: int) -> int:
+    if abs(number) > _MOST:
+        raise UnfitValueError("a whole number of more than 400 digits has no place in a scenario")
+    return number
 
 
 def to_python(node: Node) -> object:
@@ -242,7 +255,7 @@ def without(node: Node, key: str) -> Node:
 
 
 def item_names(node: Node | None) -> list[str | None]:
-    """Return the name of each item of a list; None where it has none or another item has the same.
+    """Return the name of each item of a list; None where it has none, one for no path, or that of another item.
 
     Parameters
     ----------
@@ -256,8 +269,12 @@ def item_names(node: Node | None) -> list[str | None]:
     """
     items = node.value if node and isinstance(node.value, tuple) else ()
     named = [child(item, "name") for item in items]
-    names = [name.value if name and isinstance(name.value, str) else None for name in named]
+    names = [name.value if name and isinstance(name.value, str) and _is_short(name.value) else None for name in named]
     return [name if name and names.count(name) == 1 else None for name in names]
+
+
+def _is_short(name: str) -> bool:
+    return len(name) <= _LONGEST_NAME and name.isprintable()
 
 
 def render(root: Node, loc: Loc) -> str:
@@ -283,7 +300,8 @@ def render(root: Node, loc: Loc) -> str:
             name = names[step] if 0 <= step < len(names) else None
             text += f"[{step if name is None else name}]"
         else:
-            text += f".{step}" if text else step
+            key = clipped(step, _LONGEST_NAME)
+            text += f".{key}" if text else key
         node = child(node, step) if node else None
     return text
 

@@ -86,6 +86,8 @@ def read(text: str, file: str) -> tuple[Node | None, list[Problem]]:
     problems : list of Problem
         What is wrong with the text itself.
     """
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        return None, [Problem((), "not valid YAML: a character that is no text", Place(file=file))]
     builder = _Builder(text, file)
     try:
         return builder.document(), builder.problems

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hetsim import run
+from hetsim import compare, run
 from hetsim.errors import (
     DeadlockError,
     HetsimError,
@@ -83,3 +83,104 @@ def test_failures_in_a_pool_are_errors_of_ours(
     del small["compare"]
     with pytest.raises(error):
         run(small, processes=2)
+
+
+def two_hosts(*nics: str, memory: str = "64 GB") -> list[dict]:
+    return [
+        {
+            "name": f"h{index}",
+            "devices": [{"type": "V100", "count": 2}],
+            "cpu": {"type": "Xeon-E5-2686v4"},
+            "memory": memory,
+            "nic": nic,
+        }
+        for index, nic in enumerate(nics)
+    ]
+
+
+def scenario(hosts: list[dict], *jobs: dict) -> dict:
+    fields = {"model": "vgg16", "dataset": "imagenet", "batch": 1, "workers": 2, "steps": 1}
+    return {
+        "name": "placed",
+        "cluster": {"hosts": hosts, "topology": {"kind": "star", "latency": "25 us"}},
+        "jobs": [{"name": f"job{index}", **fields, **job} for index, job in enumerate(jobs)],
+    }
+
+
+@pytest.mark.parametrize("model", ["alexnet", "vgg16"])
+@pytest.mark.parametrize("nics", [("3 GB/s", "0.1 GB/s"), ("0.1 GB/s", "3 GB/s")])
+@pytest.mark.parametrize("servers", ["colocated", "separate"])
+def test_infrastructure_aware_is_not_slower_where_one_server_holds_most(
+    model: str, nics: tuple[str, str], servers: str
+) -> None:
+    # either server may hold nearly all bytes, and either host has thirty times less network
+    hosts = [*two_hosts(*nics), {**two_hosts("0.1 GB/s")[0], "name": "p"}, {**two_hosts("3 GB/s")[0], "name": "q"}]
+    job = {"model": model, "batch": 16, "servers": 2}
+    times = [
+        run(scenario(hosts, {**job, "placement": {"policy": policy, "servers": servers}})).to_frame()["train_time_s"][0]
+        for policy in ("infrastructure-aware", "default-tensorflow")
+    ]
+    assert times[0] <= times[1] * (1 + 1e-9)
+
+
+def test_a_host_needs_memory_for_what_its_server_will_hold() -> None:
+    hosts = two_hosts(*["1 GB/s"] * 2, memory="1.6 GB")
+    job = {"servers": 2, "placement": {"policy": "default-tensorflow"}}
+    # 553 MB of parameters, five times: themselves, momentum, sum, and a gradient of each of two workers
+    with pytest.raises(PlacementError, match=r"needs 2.6 GiB on h0, which has 1.5 GiB free: 1.1 GiB short"):
+        run(scenario(hosts, job))
+    run(scenario(hosts, {**job, "aggregation": {"policy": "parameter-server", "sharding": "even"}}))
+    tree = {"architecture": "parameter-server", "ranks": [0, 1], "sharding": [0.4, 0.6]}
+    with pytest.raises(PlacementError, match=r"on h1, which has 1.5 GiB free: 57.5 MiB short"):
+        run(scenario(hosts, {**job, "aggregation": tree}))
+
+
+def test_memory_that_an_earlier_job_took_is_gone() -> None:
+    hosts = [*two_hosts(*["1 GB/s"] * 2), {**two_hosts("1 GB/s", memory="3 GB")[0], "name": "p"}]
+    jobs = [
+        {"workers": 1, "placement": {"policy": "explicit", "workers": [f"h{index}/gpu0"], "servers": ["p"]}}
+        for index in range(2)
+    ]
+    with pytest.raises(PlacementError, match=r"'job1': needs 2.1 GiB on p, which has 749.9 MiB free: 1.3 GiB short"):
+        run(scenario(hosts, *jobs))
+    jobs[1]["placement"] = {"policy": "infrastructure-aware"}
+    assert run(scenario(hosts, *jobs)).record.jobs[1].placement.servers != ("p",)
+
+
+def test_memory_that_an_earlier_worker_on_a_cpu_took_is_gone() -> None:
+    hosts = [
+        *two_hosts("1 GB/s"),
+        {
+            "name": "c",
+            "devices": [{"type": "cpu"}],
+            "cpu": {"type": "Xeon-E5-2686v4"},
+            "memory": "4 GB",
+            "nic": "1 GB/s",
+        },
+    ]
+    on_cpu = {
+        "workers": 1,
+        "aggregation": {"policy": "ring"},
+        "placement": {"policy": "explicit", "workers": ["c/cpu"]},
+    }
+    serves = {"workers": 1, "placement": {"policy": "explicit", "workers": ["h0/gpu0"], "servers": ["c"]}}
+    run(scenario(hosts, serves))
+    with pytest.raises(PlacementError, match=r"'job1': needs 2.1 GiB on c, which has .* free: .* short"):
+        run(scenario(hosts, on_cpu, serves))
+
+
+def test_a_job_that_takes_no_time_has_no_rates(small: dict) -> None:
+    del small["compare"]
+    small["jobs"][0] |= {"compute": "0 s", "workers": 1, "aggregation": {"policy": "ring"}}
+    with pytest.raises(SimulationError, match="job 'train' took no time at all, so its rates are undefined"):
+        run(small)
+
+
+def test_more_steps_than_can_be_recorded_are_refused_before_anything_runs(small: dict) -> None:
+    small["jobs"][0]["steps"] = 10**9
+    # Four numbers of 8 bytes for each of 2 workers and 3 replications: 2 GiB hold 11184810 steps.
+    message = r"jobs\[train\]\.steps: 1000000000 steps .* take 178.8 GiB, and may take 2.0 GiB; up to 11184810 steps"
+    with pytest.raises(ScenarioError, match=message):
+        run(small, on_progress=lambda *_: pytest.fail("something ran"))
+    with pytest.raises(ScenarioError, match="up to 5592405 steps"):
+        compare(small)

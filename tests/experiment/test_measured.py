@@ -6,6 +6,7 @@ import pytest
 from hetsim import compare, load
 from hetsim.errors import ScenarioError
 from hetsim.experiment.measured import Measured, mean_absolute, measured_rows
+from hetsim.report.figure import to_png
 from hetsim.report.measured import measured_figure, measured_table
 
 
@@ -27,9 +28,9 @@ def scenario(small: dict) -> dict:
     return small
 
 
-def measured(points: list[tuple[str, object, float]]) -> Measured:
+def measured(points: list[tuple[str, object, float]], metric: str = "samples_per_s") -> Measured:
     return Measured(
-        metric="samples_per_s",
+        metric=metric,
         source="made up",
         scale="n",
         points=tuple({"case": case, "n": n} for case, n, _ in points),
@@ -86,3 +87,69 @@ def test_only_references_predict_nothing(small: dict) -> None:
     comparison = compare(load(content))
     assert "nothing is predicted" in measured_table(comparison)
     measured_figure(comparison)
+
+
+def test_plain_linear_scaling_keeps_a_time(small: dict) -> None:
+    rows = measured_rows(measured([("a", 1, 10.0), ("a", 2, 11.0), ("a", 4, 14.0)], "step_time_mean_s"), [10.0] * 3)
+    assert [row.linear for row in rows] == [10.0, 10.0, 10.0]
+    assert rows[2].linear_error_frac == pytest.approx(-4 / 14)
+    content = scenario(small)
+    assert "It says: the same time for any workers" in measured_table(compare(load(content)))
+    content["measured"] |= {"metric": "samples_per_s", "rows": [["100 ms", 1, 5.0], ["100 ms", 2, 9.0]]}
+    comparison = compare(load(content))
+    assert [row.linear for row in comparison.measured] == [5.0, 10.0]
+    assert "It says: in proportion to workers." in measured_table(comparison)
+
+
+def test_a_scale_that_goes_too_far_is_refused_before_anything_runs(small: dict) -> None:
+    content = scenario(small)
+    content["measured"] |= {"scale": "jobs[0].jitter.cv", "fields": ["jobs[0].jitter.cv"], "metric": "samples_per_s"}
+    content["measured"]["rows"] = [[5e-324, 1.0], [1.0, 2.0]]
+    with pytest.raises(ScenarioError, match="too far for linear scaling"):
+        compare(load(content), on_progress=lambda *_: pytest.fail("something ran"))
+
+
+@pytest.mark.parametrize("value", [1e-30, 1e30])
+def test_values_far_from_the_simulated_ones_are_numbers_still(value: float, small: dict, tmp_path: Path) -> None:
+    content = scenario(small)
+    content["measured"]["rows"][1][2] = value
+    comparison = compare(load(content))
+    assert measured_table(comparison)
+    json.dumps(comparison.to_dict(), allow_nan=False)
+    assert to_png(measured_figure(comparison))
+    assert comparison.save(tmp_path).is_dir()
+
+
+def two_jobs(small: dict) -> dict:
+    content = scenario(small)
+    content["jobs"].append(content["jobs"][0] | {"name": "other", "workers": 1, "compute": "300 ms"})
+    return content
+
+
+def test_measured_values_belong_to_the_job_of_the_scale(small: dict) -> None:
+    content = two_jobs(small)
+    comparison = compare(load(content))
+    assert len(comparison.rows) == 2 * len(comparison.measured) == 8
+    train = [row.mean for row in comparison.rows if row.labels["job"] == "train"]
+    assert [row.simulated for row in comparison.measured] == train
+    assert "train time (s) of train, simulated" in measured_table(comparison)
+    content["measured"] |= {"scale": "jobs[1].steps", "fields": ["jobs[other].steps"], "rows": [[5, 3.0], [10, 6.0]]}
+    comparison = compare(load(content))
+    assert [row.labels for row in comparison.measured] == [{"jobs[other].steps": 5}, {"jobs[other].steps": 10}]
+    assert [round(row.simulated, 3) for row in comparison.measured] == [1.5, 3.0]
+
+
+def test_measured_values_of_several_jobs_need_a_job(small: dict) -> None:
+    content = two_jobs(small)
+    content["measured"] |= {"scale": "seed", "fields": ["seed"], "rows": [[1, 1.0]]}
+    for points in (True, False):
+        with pytest.raises(ScenarioError, match="seed belongs to no job, and there are several"):
+            compare(load(content, points=points))
+
+
+def test_texts_are_shown_as_they_are_and_glyphs_that_lack_are_no_warning(small: dict) -> None:
+    content = scenario(small)
+    content["description"] = "$\\frac{1$ costs $5 \u8a13"
+    figure = measured_figure(compare(load(content)))
+    assert figure.axes[0].get_title(loc="left").endswith(content["description"])
+    assert to_png(figure)

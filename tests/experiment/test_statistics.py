@@ -46,6 +46,12 @@ def test_pairing_finds_a_difference_that_the_spread_of_each_hides() -> None:
     assert mean_interval(list(base.values())).low < 9.0 < mean_interval(list(base.values())).high
 
 
+def test_an_interval_ends_where_no_value_can_lie() -> None:
+    assert mean_interval([1.0, 9.0], least=0.0).low == 0.0
+    assert mean_interval([-1.0, 9.0], least=0.0).low == -1.0
+    assert mean_interval([4.9, 5.0], least=0.0) == mean_interval([4.9, 5.0])
+
+
 def test_one_replication_has_no_interval() -> None:
     estimate = speedup({0: 3.0}, {0: 2.0}, "lower")
     assert (estimate.value, estimate.low, estimate.high, estimate.is_significant) == (1.5, None, None, None)

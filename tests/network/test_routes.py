@@ -1,7 +1,11 @@
+import itertools
 import math
 
+import networkx as nx
 import pytest
 from clusters import star
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hetsim.errors import HetsimError
 from hetsim.model.cluster import Background, Cluster, Link
@@ -49,3 +53,25 @@ def test_no_way_is_an_error_that_names_both_ends() -> None:
     with pytest.raises(HetsimError, match="no route from h0 to h1"):
         Routes(cut).path("h0", "h1")
     assert Routes(cut).free_bytes_per_s("h0", "h1") == 0.0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_climbing_trees_finds_what_a_search_of_the_whole_graph_finds(data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 9))
+    names = [f"s{i}" for i in range(n)]
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=14))
+    joined = {(min(a, b), max(a, b)) for a, b in pairs if a != b} | {(i // 2, i) for i in range(1, n)}
+    # Rates of their own make every shortest way the only one.
+    links = tuple(
+        Link(a=names[a], b=names[b], bytes_per_s=1e9 / (1 + 2**k), latency_s=0.0)
+        for k, (a, b) in enumerate(sorted(joined))
+    )
+    cluster = Cluster(hosts=(), switches=tuple(names), links=links)
+    graph = nx.Graph()
+    for k, link in enumerate(links):
+        graph.add_edge(link.a, link.b, weight=10**9 + 2**k)
+    source, target = data.draw(st.sampled_from(names)), data.draw(st.sampled_from(names))
+    found = [hop.name for hop in Routes(cluster).path(source, target)]
+    nodes = nx.shortest_path(graph, source, target, weight="weight")
+    assert found == [f"{a}>{b}" for a, b in itertools.pairwise(nodes)]

@@ -8,9 +8,11 @@ from views import GBIT_PER_S, GIB, host, slot, small_views, unequal, view
 from hetsim.contracts import HostView, PlacementView, SlotView
 from hetsim.errors import PlacementError
 from hetsim.model.placement import Placement
+from hetsim.placement.choose import Servers
 from hetsim.placement.default_tensorflow import default_tensorflow
 from hetsim.placement.infrastructure_aware import infrastructure_aware
 from hetsim.placement.predict import Predictor, predict_step_s
+from hetsim.placement.search import in_order
 
 WITHIN = 1.2
 """How far from the best of all placements the search may stay, by its own predictor, on small views."""
@@ -30,7 +32,7 @@ def best_s(seen: PlacementView, *, is_separate: bool = False) -> float:
         (
             predict_step_s(seen, workers, servers)
             for workers in itertools.combinations(free, seen.job.n_workers)
-            for servers in itertools.combinations_with_replacement(seen.hosts, seen.job.n_servers)
+            for servers in itertools.product(seen.hosts, repeat=seen.job.n_servers)
             if not (is_separate and {each.host for each in workers} & {each.name for each in servers})
         ),
         default=float("inf"),
@@ -145,3 +147,40 @@ def test_one_host_may_hold_several_servers() -> None:
     hosts = [host("a", network_bytes_per_s=100 * GBIT_PER_S), host("b"), host("c")]
     placement = infrastructure_aware(view(slots, hosts, n_workers=4, n_servers=2))
     assert placement.servers == ("a", "a")
+
+
+def test_the_server_that_holds_most_goes_where_the_workers_reach_it() -> None:
+    # VGG16 on two servers: round-robin by variable puts nearly all bytes on one of them
+    slots = [slot("a/gpu0"), slot("a/gpu1"), slot("b/gpu0"), slot("b/gpu1")]
+    hosts = [host("a", network_bytes_per_s=0.1e9), host("b", network_bytes_per_s=3e9), host("c")]
+    for shard_frac, heavy in (((0.001, 0.999), 1), ((0.999, 0.001), 0)):
+        seen = view(slots, hosts, n_servers=2, gradient_bytes=553e6, shard_frac=shard_frac)
+        placement = infrastructure_aware(seen)
+        assert {name.split("/")[0] for name in placement.workers} == {placement.servers[heavy]}
+        assert predicted_s(seen, placement) == pytest.approx(best_s(seen))
+
+
+def test_the_server_that_holds_most_goes_where_memory_holds_it() -> None:
+    slots = [slot("a/gpu0"), slot("b/gpu0")]
+    hosts = [host("a", free_bytes=2 * GIB), host("b", free_bytes=4 * GIB, network_bytes_per_s=GBIT_PER_S)]
+    seen = view(slots, hosts, n_servers=2, server_bytes=4 * GIB, shard_frac=(0.9, 0.1))
+    assert infrastructure_aware(seen).servers[0] == "b"
+
+
+@pytest.mark.parametrize("servers", ["colocated", "separate"])
+def test_many_unequal_servers_on_many_hosts_are_spread_by_what_they_hold(servers: Servers) -> None:
+    shard_frac = (0.02, 0.5, 0.03, 0.2, 0.2, 0.05)
+    slots = [slot(f"w{i}/gpu0") for i in range(6)]
+    hosts = [host(f"p{i}", network_bytes_per_s=(1 + 4 * (i % 5 == 0)) * GBIT_PER_S) for i in range(25)]
+    hosts += [host(f"w{i}", network_bytes_per_s=10 * GBIT_PER_S, cpu_available_frac=0.01) for i in range(6)]
+    seen = view(slots, hosts, n_workers=6, n_servers=6, gradient_bytes=500e6, shard_frac=shard_frac)
+    placement = infrastructure_aware(seen, servers=servers)
+    # no server may leave a host of 5 Gbit/s that holds half of the bytes waiting
+    assert predicted_s(seen, placement) <= 0.1 + 2 * 6 * 250e6 / (5 * GBIT_PER_S) + 0.005 + 1e-9
+
+
+def test_servers_that_are_alike_are_ordered_and_others_stay() -> None:
+    hosts = [host(name) for name in "abc"]
+    seen = view([slot("a/gpu0")], hosts, n_workers=1, n_servers=3, shard_frac=(0.4, 0.2, 0.4))
+    assert [each.name for each in in_order(seen, [hosts[2], hosts[1], hosts[0]])] == ["a", "b", "c"]
+    assert [each.name for each in in_order(seen, [hosts[0], hosts[2], hosts[1]])] == ["a", "c", "b"]

@@ -4,6 +4,7 @@ from views import GIB, host, slot, unequal, view, with_parameters
 from hetsim.contracts import PlacementView
 from hetsim.errors import PlacementError, PolicyError, UnknownNameError
 from hetsim.model.placement import Placement
+from hetsim.placement.capacity import host_bytes
 from hetsim.placement.place import place
 
 HOSTS = [host("a"), host("b")]
@@ -26,7 +27,8 @@ def test_named_devices_in_the_order_given() -> None:
         (["a/gpu0", "a/gpu0"], ["a"], "put two workers on a/gpu0"),
         (["a/gpu0", "a/gpu9"], ["a"], "the cluster has no device 'a/gpu9'; did you mean "),
         (["a/gpu0", "b/gpu0"], ["a"], "another job already holds b/gpu0"),
-        (["a/gpu0", "a/gpu1"], [], "chose 0 hosts for 1 parameter servers"),
+        (["a/gpu0", "a/gpu1"], [], "write servers beside workers: the host of the parameter server"),
+        (["a/gpu0", "a/gpu1"], ["a", "b"], "chose 2 hosts for 1 parameter servers"),
         (["a/gpu0", "a/gpu1"], ["x"], "the cluster has no host 'x'"),
     ],
 )
@@ -42,19 +44,41 @@ def test_too_little_device_memory_says_how_much() -> None:
     seen = view(slots, [host("k80-0")], n_workers=1, worker_bytes=14.2 * GIB)
     with pytest.raises(PlacementError) as caught:
         place(with_parameters("default-tensorflow", {}), seen)
-    assert caught.value.rule == "needs 14.2 GiB on k80-0/gpu0, which has 11.2 GiB: 3.0 GiB short"
+    assert caught.value.rule == "needs 14.2 GiB on k80-0/gpu0, which has 11.2 GiB free: 3.0 GiB short"
 
 
 def test_too_little_host_memory_says_how_much() -> None:
     seen = view(SLOTS, [host("a", free_bytes=0.5 * GIB)], server_bytes=2 * GIB)
-    with pytest.raises(PlacementError, match=r"needs 2.0 GiB on a, which has 0.5 GiB: 1.5 GiB short"):
+    with pytest.raises(PlacementError, match=r"needs 2.0 GiB on a, which has 512.0 MiB free: 1.5 GiB short"):
         place(with_parameters("default-tensorflow", {}), seen)
+
+
+def test_each_server_needs_memory_for_its_share() -> None:
+    hosts = [host("a", free_bytes=1.5 * GIB), host("b", free_bytes=1.5 * GIB)]
+    needs = {"server_bytes": 2 * GIB, "n_servers": 2}
+    job = with_parameters("explicit", {"workers": ["a/gpu0", "a/gpu1"], "servers": ["a", "b"]})
+    assert place(job, view(SLOTS, hosts, **needs)).servers == ("a", "b")
+    with pytest.raises(PlacementError, match=r"needs 1.8 GiB on b, which has 1.5 GiB free: 307.2 MiB short"):
+        place(job, view(SLOTS, hosts, **needs, shard_frac=(0.1, 0.9)))
+
+
+def test_small_amounts_are_readable() -> None:
+    seen = view([slot("a/gpu0", free_bytes=1024.0)], [host("a")], n_workers=1, worker_bytes=10.0 * 2**20)
+    with pytest.raises(PlacementError, match=r"needs 10.0 MiB on a/gpu0, which has 1.0 KiB free: 10.0 MiB short"):
+        place(with_parameters("default-tensorflow", {}), seen)
+
+
+def test_the_memory_of_hosts_that_a_placed_job_takes() -> None:
+    slots = [slot("a/cpu", free_bytes=9 * GIB, uses_host_memory=True), slot("b/gpu0")]
+    seen = view(slots, HOSTS, n_servers=2, server_bytes=4 * GIB, shard_frac=(0.25, 0.75))
+    taken = host_bytes(seen, Placement(("a/cpu", "b/gpu0"), ("a", "b")))
+    assert taken == {"a": 9 * GIB, "b": 3 * GIB}
 
 
 def test_a_worker_on_a_cpu_and_a_server_share_the_hosts_memory() -> None:
     slots = [slot("a/cpu", free_bytes=10 * GIB, uses_host_memory=True)]
     seen = view(slots, [host("a", free_bytes=10 * GIB)], n_workers=1, worker_bytes=8 * GIB, server_bytes=3 * GIB)
-    with pytest.raises(PlacementError, match=r"needs 11.0 GiB on a, which has 10.0 GiB"):
+    with pytest.raises(PlacementError, match=r"needs 11.0 GiB on a, which has 10.0 GiB free"):
         place(with_parameters("default-tensorflow", {}), seen)
 
 
@@ -74,6 +98,54 @@ def raises(view: PlacementView) -> Placement:
 
 def answers_text(view: PlacementView) -> str:
     return "a/gpu0"
+
+
+def two_lists(view: PlacementView) -> Placement:
+    return Placement(["h0/gpu0", "h0/gpu1"], ["h0"])  # type: ignore[arg-type]
+
+
+ODD = {
+    "number": Placement(5, None),  # type: ignore[arg-type]
+    "nothing": Placement(("h0/gpu0", "h0/gpu1"), None),  # type: ignore[arg-type]
+    "generator": Placement((name for name in ()), ()),  # type: ignore[arg-type]
+    "text": Placement("ab", ()),  # type: ignore[arg-type]
+    "unhashable": Placement(([1], [2]), ()),  # type: ignore[arg-type]
+    "numbers": Placement(("h0/gpu0", 1), ()),  # type: ignore[arg-type]
+}
+
+
+def odd(view: PlacementView, *, which: str) -> Placement:
+    return ODD[which]
+
+
+@pytest.mark.parametrize(
+    ("which", "rule"),
+    [
+        ("number", "workers must be a tuple of names, not a int"),
+        ("nothing", "servers must be a tuple of names, not a NoneType"),
+        ("generator", "workers must be a tuple of names, not a generator"),
+        ("text", "workers must be a tuple of names, not a str"),
+        ("unhashable", "workers[0] must be a name, not a list"),
+        ("numbers", "workers[1] must be a name, not a int"),
+    ],
+)
+def test_answers_that_hold_no_names_are_refused(which: str, rule: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        place(with_parameters(f"{__name__}:odd", {"which": which}), unequal())
+    assert caught.value.rule == rule
+
+
+class SomePlacement(Placement):
+    """A class in place of a function: called with a view, it takes that for the workers."""
+
+
+def test_a_class_of_placements_is_no_policy() -> None:
+    with pytest.raises(PolicyError, match="workers must be a tuple of names, not a PlacementView"):
+        place(with_parameters(f"{__name__}:SomePlacement", {}), unequal())
+
+
+def test_lists_of_names_become_tuples() -> None:
+    assert place(with_parameters(f"{__name__}:two_lists", {}), unequal()) == Placement(("h0/gpu0", "h0/gpu1"), ("h0",))
 
 
 def takes_options(view: PlacementView, *, depth: int = 1) -> Placement:

@@ -1,23 +1,30 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from views import CPU, DIE, GBIT_PER_S, GIB, GPU, cluster, job
 
 from hetsim.catalog import profiles
+from hetsim.model.job import KnownCompute
 from hetsim.model.placement import Placement
+from hetsim.model.workload import Variable
 from hetsim.network.routes import Routes
 from hetsim.placement.view import build_view, step_times
 from hetsim.workload.memory import server_bytes, update_traffic_bytes, worker_bytes
+from hetsim.workload.shards import shard_bytes
 from hetsim.workload.step_time import step_time
 from hetsim.workload.table import build_model
 
 MODEL = build_model("lenet5", (1, 32, 32), 10)
 TRAIN = job(workload=MODEL, batch=64, n_servers=1)
+NOTHING: dict[str, float] = {}
 DRAWS = np.linspace(0.0, 0.9, 7)
 
 
-def built(of=TRAIN, taken=frozenset()):
-    place = cluster()
-    return build_view(place, Routes(place), of, taken=taken, draws=DRAWS)
+def built(of=TRAIN, place=None, taken=frozenset(), held_bytes=NOTHING, shards=None):
+    place = place or cluster()
+    shards = shard_bytes(of.variables, of.n_servers, "round-robin") if shards is None and of.n_servers else shards or ()
+    return build_view(place, Routes(place), of, taken=taken, held_bytes=held_bytes, shards=shards, draws=DRAWS)
 
 
 def test_slots_are_in_the_order_of_the_spec_and_know_what_is_taken() -> None:
@@ -68,12 +75,43 @@ def test_known_compute_times_belong_to_ranks_not_devices() -> None:
     seen = built(job(n_servers=2))
     assert {slot.compute_s for slot in seen.slots} == {0.2}
     assert seen.job.worker_bytes == 0.0
-    # 20 ms on each of two servers
-    assert {host.update_s for host in seen.hosts} == {0.04}
+    # 20 ms on each server, whatever its share
+    assert {host.update_s for host in seen.hosts} == {0.0}
+    assert seen.job.server_update_s == 0.02
 
 
 def test_without_servers_none_needs_memory() -> None:
     assert built(job(n_servers=0)).job.server_bytes == 0.0
+
+
+def test_shares_are_those_of_the_shards() -> None:
+    needs = built(job(workload=MODEL, n_servers=2), shards=(3.0, 1.0)).job
+    assert needs.shard_frac == pytest.approx((3.0 / needs.gradient_bytes, 1.0 / needs.gradient_bytes))
+    vgg = build_model("vgg16")
+    held = built(job(workload=vgg, n_servers=2)).job.shard_frac
+    assert sum(held) == pytest.approx(1.0)
+    assert max(held) > 0.99
+
+
+def test_nothing_exchanged_is_shared_evenly() -> None:
+    empty = KnownCompute(compute_s=(0.1, 0.1), variables=(Variable("w", 0),))
+    assert built(job(workload=empty, n_servers=2)).job.shard_frac == (0.5, 0.5)
+
+
+def test_memory_that_other_jobs_hold_is_not_free() -> None:
+    seen = built(held_bytes={"b": 3 * GIB, "c": 5 * GIB})
+    assert [host.free_bytes / GIB for host in seen.hosts] == pytest.approx([64, 13, 11])
+    # a worker on a CPU has its host's memory, one on a GPU its own
+    assert [slot.free_bytes / GIB for slot in seen.slots] == pytest.approx([12, 11, 11, 11])
+
+
+def test_latencies_are_those_of_the_way() -> None:
+    seen = built()
+    assert [slot.bus_latency_s for slot in seen.slots] == pytest.approx([1e-6, 1e-6, 1e-6, 0.0])
+    assert (seen.path_latency_s("a", "b"), seen.path_latency_s("a", "a")) == (pytest.approx(50e-6), 0.0)
+    place = cluster()
+    apart = built(place=replace(place, links=tuple(link for link in place.links if link.a != "c")))
+    assert apart.path_latency_s("a", "c") == float("inf")
 
 
 def test_draws_cannot_be_changed() -> None:
@@ -84,10 +122,7 @@ def test_draws_cannot_be_changed() -> None:
 
 def test_a_host_without_network_has_no_rate() -> None:
     place = cluster()
-    from dataclasses import replace
-
-    apart = replace(place, links=tuple(link for link in place.links if link.a != "c"))
-    seen = build_view(apart, Routes(apart), TRAIN, taken=frozenset(), draws=DRAWS)
+    seen = built(place=replace(place, links=tuple(link for link in place.links if link.a != "c")))
     assert [host.network_bytes_per_s for host in seen.hosts][2] == 0.0
 
 

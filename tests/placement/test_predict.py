@@ -46,7 +46,7 @@ def test_k_servers_take_a_share_each() -> None:
     hosts = [host(f"ps{i}", **NO_UPDATE, network_bytes_per_s=1e9) for i in range(2)]
     workers = [host(f"h{i}", network_bytes_per_s=1e10) for i in range(4)]
     slots = [slot(f"h{i}/gpu0", 0.0) for i in range(4)]
-    seen = view(slots, [*hosts, *workers], gradient_bytes=1e8)
+    seen = view(slots, [*hosts, *workers], gradient_bytes=1e8, n_servers=2)
     assert predict_step_s(seen, slots, hosts) == pytest.approx(2 * 4 * 0.5e8 / 1e9)
 
 
@@ -65,9 +65,11 @@ def test_workers_of_one_host_share_its_way_out() -> None:
 def test_servers_update_their_shares_on_what_is_left_of_the_cpu() -> None:
     hosts = [host("a", update_s=0.2, cpu_available_frac=0.5), host("b", update_s=0.2)]
     slots = [slot("a/gpu0", 0.0)]
-    seen = view(slots, hosts, gradient_bytes=0.0)
-    assert predict_step_s(seen, slots, hosts[:1]) == pytest.approx(0.4)
-    assert predict_step_s(seen, slots, hosts) == pytest.approx(0.2)
+    one = view(slots, hosts, gradient_bytes=0.0)
+    assert predict_step_s(one, slots, hosts[:1]) == pytest.approx(0.4)
+    two = view(slots, hosts, gradient_bytes=0.0, n_servers=2)
+    assert predict_step_s(two, slots, hosts) == pytest.approx(0.2)
+    assert predict_step_s(two, slots, [hosts[1], hosts[1]]) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("n", [2, 3, 8])
@@ -99,3 +101,38 @@ def test_what_cannot_happen_takes_forever() -> None:
     assert predict_step_s(seen, slots[:1], hosts[1:]) == float("inf")
     assert predict_step_s(seen, slots[1:], hosts[1:]) == float("inf")
     assert duration_s(0.0, 0.0) == 0.0
+
+
+def test_each_server_takes_its_share() -> None:
+    hosts = [host(f"ps{i}", **NO_UPDATE, network_bytes_per_s=1e9) for i in range(2)]
+    workers = [host(f"h{i}", network_bytes_per_s=1e10) for i in range(4)]
+    slots = [slot(f"h{i}/gpu0", 0.0) for i in range(4)]
+    seen = view(slots, [*hosts, *workers], gradient_bytes=1e8, n_servers=2, shard_frac=(0.9, 0.1))
+    assert predict_step_s(seen, slots, hosts) == pytest.approx(2 * 4 * 0.9e8 / 1e9)
+
+
+def test_a_server_without_variables_takes_part_in_nothing() -> None:
+    hosts = [host("a", **NO_UPDATE, network_bytes_per_s=0.0), host("b", update_s=9.0, cpu_available_frac=0.0)]
+    slots = [slot("a/gpu0", 0.0, bus_bytes_per_s=1e10)]
+    seen = view(slots, hosts, gradient_bytes=1e8, n_servers=2, shard_frac=(1.0, 0.0), server_update_s=0.5)
+    assert predict_step_s(seen, slots, hosts) == pytest.approx(2 * 1e8 / 1e10 + 0.5)
+
+
+def test_a_known_update_takes_as_long_on_every_server() -> None:
+    hosts = [host("a", **NO_UPDATE, cpu_available_frac=0.5), host("b", **NO_UPDATE)]
+    slots = [slot("a/gpu0", 0.0)]
+    seen = view(slots, hosts, gradient_bytes=0.0, n_servers=2, shard_frac=(0.9, 0.1), server_update_s=0.2)
+    assert predict_step_s(seen, slots, hosts) == pytest.approx(0.4)
+    assert predict_step_s(seen, slots, [hosts[1], hosts[1]]) == pytest.approx(0.4)
+
+
+def test_latencies_are_paid_each_way_or_each_round() -> None:
+    def latency_s(a: str, b: str) -> float:
+        return 0.0 if a == b else 2e-3
+
+    hosts = [host(name, **NO_UPDATE, network_bytes_per_s=1e12) for name in "abc"]
+    slots = [slot(f"{name}/gpu0", 0.0, bus_latency_s=1e-3, bus_bytes_per_s=1e12) for name in "abc"]
+    seen = view(slots, hosts, gradient_bytes=3.0, latency_s=latency_s)
+    assert predict_step_s(seen, slots, hosts[:1]) == pytest.approx(2 * 3e-3)
+    assert predict_step_s(seen, slots[:1], hosts[:1]) == pytest.approx(2 * 1e-3)
+    assert predict_step_s(seen, slots, []) == pytest.approx(4 * 4e-3)

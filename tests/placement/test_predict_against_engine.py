@@ -19,6 +19,7 @@ from hetsim.placement.predict import predict_step_s
 from hetsim.placement.view import build_view, step_times
 from hetsim.plan.lower import lower
 from hetsim.plan.placed import PlacedJob
+from hetsim.workload.shards import shard_bytes
 
 KNOWN = KnownCompute(compute_s=(0.2, 0.2), variables=(Variable("w", 10_000_000),), server_update_s=0.02)
 
@@ -28,10 +29,10 @@ def without_latency() -> Cluster:
     return replace(place, links=tuple(replace(link, latency_s=0.0) for link in place.links))
 
 
-def both_s(of: Job, placement: Placement) -> tuple[float, float]:
-    place = without_latency()
+def both_s(of: Job, placement: Placement, place: Cluster) -> tuple[float, float]:
     routes = Routes(place)
-    seen = build_view(place, routes, of, taken=frozenset(), draws=np.zeros(7))
+    shards = shard_bytes(of.variables, of.n_servers, "round-robin") if of.n_servers else ()
+    seen = build_view(place, routes, of, taken=frozenset(), held_bytes={}, shards=shards, draws=np.zeros(7))
     slots = {slot.device: slot for slot in seen.slots}
     hosts = {host.name: host for host in seen.hosts}
     predicted_s = predict_step_s(
@@ -51,12 +52,33 @@ PAIRS = list(itertools.combinations(["a/gpu0", "b/gpu0", "b/gpu1", "c/cpu"], 2))
 @pytest.mark.parametrize("server", ["a", "b", "c"])
 def test_one_server(workers: tuple[str, ...], server: str) -> None:
     of = job(workload=KNOWN, n_servers=1, aggregation=PolicyChoice(policy="parameter-server"))
-    predicted_s, simulated_s = both_s(of, Placement(workers, (server,)))
+    predicted_s, simulated_s = both_s(of, Placement(workers, (server,)), without_latency())
     # a worker that is done early pushes while the other still computes, and the last push has the links to itself
     assert 0.8 * predicted_s <= simulated_s <= predicted_s * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("workers", PAIRS, ids="+".join)
 def test_ring(workers: tuple[str, ...]) -> None:
-    predicted_s, simulated_s = both_s(job(workload=KNOWN), Placement(workers))
+    predicted_s, simulated_s = both_s(job(workload=KNOWN), Placement(workers), without_latency())
     assert simulated_s == pytest.approx(predicted_s, rel=0.02)
+
+
+@pytest.mark.parametrize("servers", list(itertools.product("abc", repeat=2)), ids="+".join)
+def test_servers_that_hold_unequal_shares(servers: tuple[str, str]) -> None:
+    unequal = KnownCompute(
+        compute_s=(0.2, 0.2),
+        variables=(Variable("w", 9_000_000), Variable("v", 1_000_000)),
+        server_update_s=0.02,
+    )
+    of = job(workload=unequal, n_servers=2, aggregation=PolicyChoice(policy="parameter-server"))
+    predicted_s, simulated_s = both_s(of, Placement(("a/gpu0", "c/cpu"), servers), without_latency())
+    # where both hosts serve and work, an early push shares a way with a pull that is not over
+    assert 0.8 * predicted_s <= simulated_s <= 1.05 * predicted_s
+
+
+@pytest.mark.parametrize(("n_servers", "servers", "policy"), [(1, ("a",), "parameter-server"), (0, (), "ring")])
+def test_latency_where_nothing_else_counts(n_servers: int, servers: tuple[str, ...], policy: str) -> None:
+    tiny = KnownCompute(compute_s=(0.0, 0.0), variables=(Variable("w", 1),))
+    of = job(workload=tiny, n_servers=n_servers, aggregation=PolicyChoice(policy=policy))
+    predicted_s, simulated_s = both_s(of, Placement(("a/gpu0", "c/cpu"), servers), cluster())
+    assert simulated_s == pytest.approx(predicted_s, rel=0.05)

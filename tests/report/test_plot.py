@@ -5,7 +5,8 @@ import itertools
 import pytest
 
 from hetsim import compare
-from hetsim.report.plot import comparison_figure, to_png
+from hetsim.report.figure import to_png
+from hetsim.report.plot import comparison_figure
 
 PLACEMENT = "jobs[train].placement.policy"
 AXES = {
@@ -57,3 +58,18 @@ def test_png_is_the_same_bytes_and_grows_with_the_rows(small: dict) -> None:
 def test_metric_of_zero_everywhere_can_be_drawn(small: dict) -> None:
     small["jobs"][0] |= {"jitter": {"cv": 0}, "aggregation": {"policy": "ring"}, "workers": 1, "gradient": "1 MB"}
     assert to_png(comparison_figure(compare(small, metric="wait_s")))
+
+
+def test_a_bar_of_an_interval_that_was_cut_starts_where_it_was_cut(small: dict) -> None:
+    small |= {"replications": 2, "seed": 1}
+    small["jobs"][0] |= {"jitter": {"cv": 2.0}, "steps": 1}
+    comparison = compare(small)
+    assert any(row.ci_low == 0.0 for row in comparison.rows)
+    (axes,) = comparison_figure(comparison).axes
+    ends = [segment[:, 0].tolist() for lines in axes.collections for segment in lines.get_segments()]
+    assert ends == [pytest.approx([row.ci_low, row.ci_high]) for row in comparison.rows]
+
+
+def test_glyphs_that_the_font_lacks_are_no_warning(small: dict) -> None:
+    small["description"] = "\u8a13\u7df4 $\\frac{1$"
+    assert to_png(comparison_figure(compare(small)))

@@ -85,3 +85,9 @@ def test_many_placements_are_counted_not_listed(small: dict) -> None:
     text = run_table(run(small))
     assert text.count("train ran on") == 3
     assert "more places: see manifest.json" in text
+
+
+def test_the_title_claims_no_seed_and_no_number_of_replications_that_rows_differ_in(small: dict) -> None:
+    text = comparison_table(compare(small, {"seed": [1, 2], "replications": [2, 3]}))
+    assert "small: train time (s), lower is better; 2 to 3 replications, seeds as below" in text
+    assert "which share no random draws across seeds" in text

@@ -8,6 +8,7 @@ import pytest
 from known_scenario import KNOWN, messages
 
 from hetsim.errors import ScenarioError
+from hetsim.scenario.build import build_jobs
 from hetsim.scenario.load import load, shipped
 from hetsim.scenario.starter import starter
 
@@ -55,6 +56,41 @@ def test_numpy_numbers_are_numbers():
 
 def test_other_objects_are_refused():
     assert messages(KNOWN | {"name": object()}) == ["scenario: an object of type object has no place in a scenario"]
+
+
+def test_huge_numbers_are_refused_before_anybody_writes_them():
+    (only,) = messages(KNOWN | {"seed": 10**5000})
+    assert only == "scenario: a whole number of more than 400 digits has no place in a scenario"
+
+
+def test_long_values_and_names_are_cut_in_messages():
+    job = KNOWN["jobs"][0] | {"name": "x" * 10**5, "compute": "9" * 10**5 + " ms", "model": "y" * 10**5}
+    found = messages(KNOWN | {"jobs": [job], "z" * 10**5: 1, "compare": {"seed": [["v" * 10**5]]}})
+    assert len(found) == 5
+    assert max(map(len, found)) < 400
+    (only,) = messages(KNOWN | {"compare": {"seed": [1, 2], "jobs[train].workers": [99]}, "description": "d" * 10**5})
+    assert len(only) < 200
+
+
+def test_a_name_that_would_break_a_line_stands_for_no_path():
+    (only,) = messages(KNOWN | {"jobs": [KNOWN["jobs"][0] | {"name": "x\ny"}]})
+    assert only.startswith("scenario: jobs[0].name: 'x\\ny' is no name")
+
+
+def test_characters_that_are_no_text_are_refused():
+    with pytest.raises(ScenarioError, match="a character that is no text"):
+        load(KNOWN, ["description=\udcff"])
+
+
+def test_gradients_are_exact_to_the_byte():
+    sizes = ["101 B", "1 B", "0.5 B", "102 MB"]
+    (job,) = build_jobs(load(KNOWN | {"jobs": [KNOWN["jobs"][0] | {"gradient": sizes}]}))
+    assert [variable.n_bytes for variable in job.variables] == [101, 1, 1, 102_000_000]
+
+
+def test_a_key_without_a_value_is_left_out():
+    job = KNOWN["jobs"][0] | {"jitter": None, "placement": None, "servers": None, "model": None}
+    assert load(KNOWN | {"jobs": [job], "seed": None, "measured": None}).resolved() == load(KNOWN).resolved()
 
 
 def test_a_mapping_that_holds_itself_is_refused():
@@ -129,6 +165,16 @@ def test_measured_rows_are_points():
         "scenario: measured.rows[0]: 1 values for 1 fields and the measured value",
         "scenario: measured.rows[1][1]: the measured value must be a number above zero",
         "scenario: jobs[train].workers: 9 workers, but the cluster has 4 devices",
+    ]
+
+
+def test_what_linear_scaling_goes_by_is_a_number():
+    measured = {"metric": "samples_per_s", "source": "somewhere", "scale": "jobs[0].gradient"}
+    measured |= {"fields": ["jobs[train].gradient"], "rows": [["1 MB", 5], ["2 MB", 6]]}
+    assert messages(KNOWN | {"measured": measured}) == [
+        f"scenario: measured.rows[{index}][0]: the field that linear scaling goes by must be a number above zero, "
+        f"not '{index + 1} MB'"
+        for index in range(2)
     ]
 
 

@@ -1,10 +1,13 @@
+import math
+import re
 import sys
 import types
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from known_scenario import KNOWN, messages
+from pydantic import AfterValidator
 
 from hetsim.contracts import Aggregator
 from hetsim.model.aggregation import Group, Rank
@@ -22,12 +25,40 @@ def tree(view, *, depth: int = 2):
     return Group(members=tuple(Rank(i) for i in range(len(view.ranks))), architecture="ring")
 
 
+class Callable:
+    """An object that can be called."""
+
+    def __call__(self, view, *, n: "int" = 2):
+        """Do nothing."""
+
+
+def methods(view, *, copy: int = 2, json: int = 1, model_config: str = ""):
+    """Have parameters that pydantic's models have as methods."""
+
+
+def anything(view, *, x: Any = None, y=None):
+    """Take whatever is written."""
+
+
+def never(value):
+    raise ZeroDivisionError("while checking")
+
+
+def picky(view, *, x: Annotated[int, AfterValidator(never)] = 1):
+    """Have a type that fails."""
+
+
 @pytest.fixture(autouse=True)
 def plugins(monkeypatch):
     module = types.ModuleType("scenario_plugins")
     module.mine = mine
     module.tree = Aggregator(function=tree, needs_servers=False)
     module.number = 3
+    module.plain = tree
+    module.instance = Callable()
+    module.methods = methods
+    module.anything = anything
+    module.picky = picky
     monkeypatch.setitem(sys.modules, "scenario_plugins", module)
 
 
@@ -53,6 +84,26 @@ def test_an_aggregator_at_a_dotted_path_says_whether_it_needs_servers():
     assert (job.n_servers, job.aggregation.parameters) == (0, {"depth": 2})
 
 
+def test_a_plain_function_is_an_aggregation_policy_with_servers():
+    (job,) = build_jobs(load(with_job(servers=2, aggregation={"policy": "scenario_plugins:plain", "depth": 1})))
+    assert (job.n_servers, job.aggregation.parameters) == (2, {"depth": 1})
+
+
+def test_an_object_that_can_be_called_is_a_policy():
+    (job,) = build_jobs(load(with_job(placement={"policy": "scenario_plugins:instance", "n": 3})))
+    assert job.placement.parameters == {"n": 3}
+
+
+def test_parameters_may_be_called_like_methods_of_the_schema():
+    placement = {"policy": "scenario_plugins:methods", "copy": 3, "model_config": "x"}
+    scenario = load(with_job(placement=placement))
+    (job,) = build_jobs(scenario)
+    assert job.placement.parameters == {"copy": 3, "json": 1, "model_config": "x"}
+    assert scenario.resolved()["jobs"][0]["placement"] == placement | {"json": 1}
+    (only,) = messages(with_job(placement={"policy": "scenario_plugins:methods", "jsn": 3}))
+    assert only.endswith("no key 'jsn'; did you mean 'json'? Known: copy, json, model_config")
+
+
 def test_wrong_parameters_are_all_reported():
     found = messages(with_job(placement={"policy": "scenario_plugins:mine", "mod": "x", "mode": "z", "names": [1]}))
     assert found == [
@@ -67,9 +118,9 @@ def test_what_is_no_policy_is_refused():
     assert messages(with_job(placement={"policy": "scenario_plugins:number"})) == [
         "scenario: jobs[train].placement.policy: 'scenario_plugins:number' is a int, not a function"
     ]
-    assert messages(with_job(aggregation={"policy": "scenario_plugins:mine"})) == [
-        "scenario: jobs[train].aggregation.policy: 'scenario_plugins:mine' is a function, "
-        "not a hetsim.contracts.Aggregator"
+    assert messages(with_job(aggregation={"policy": "scenario_plugins:number"})) == [
+        "scenario: jobs[train].aggregation.policy: no aggregation policy at 'scenario_plugins:number': "
+        "a int is neither a function nor a hetsim.contracts.Aggregator"
     ]
 
 
@@ -79,3 +130,53 @@ def test_a_signature_that_cannot_be_read_is_refused():
 
     with pytest.raises(UnfitPolicyError, match="NoSuchType"):
         parameter_model(broken)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, [1, {"a": -math.inf}]])
+def test_numbers_that_no_manifest_can_hold_are_refused(value):
+    for parameter in ("x", "y"):
+        (only,) = messages(with_job(placement={"policy": "scenario_plugins:anything", parameter: value}))
+        assert re.fullmatch(rf"scenario: jobs\[train\].placement.{parameter}: must be finite, not (nan|-?inf)", only)
+
+
+def test_null_is_a_value_of_a_parameter():
+    scenario = load(with_job(placement={"policy": "scenario_plugins:anything", "x": None}))
+    assert scenario.resolved()["jobs"][0]["placement"] == {"policy": "scenario_plugins:anything", "x": None, "y": None}
+
+
+def test_a_type_that_fails_while_it_checks_is_an_issue():
+    (only,) = messages(with_job(placement={"policy": "scenario_plugins:picky", "x": 1}))
+    assert "placement: placement policy 'scenario_plugins:picky' raised ZeroDivisionError: while checking" in only
+
+
+def reserved(view, *, policy: str = "a"): ...
+def underscored(view, *, _x: int = 1): ...
+def no_view(): ...
+def two_views(view, other): ...
+def no_expression(view, *, x: "3 +" = 1): ...  # noqa: F722
+def raising(view, *, x: "1 / 0" = 1): ...
+def no_type(view, *, x: 5 = 1): ...
+def object_default(view, *, x=object()): ...  # noqa: B008
+def nan_default(view, *, x: float = math.nan): ...
+def nested_nan_default(view, *, x: Any = (1, math.nan)): ...
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (reserved, "a parameter of reserved is called 'policy', which is the key that names the policy: rename it"),
+        (underscored, "a parameter of underscored is called '_x', which begins with '_': rename it"),
+        (no_view, "no_view cannot be called with a view and the parameters behind its '*': too many positional"),
+        (two_views, "two_views cannot be called with a view and the parameters behind its '*': missing a required arg"),
+        (no_expression, "the signature of no_expression cannot be used: SyntaxError: "),
+        (raising, "the signature of raising cannot be used: ZeroDivisionError: division by zero"),
+        (no_type, "the signature of no_type cannot be used: "),
+        (object_default, "the default of its parameter 'x' is a object, which no file can hold"),
+        (nan_default, "the default of its parameter 'x' is not finite"),
+        (nested_nan_default, "the default of its parameter 'x' is not finite"),
+    ],
+)
+def test_signatures_that_no_scenario_can_serve(function, why):
+    with pytest.raises(UnfitPolicyError) as caught:
+        parameter_model(function)
+    assert str(caught.value).startswith(why)

@@ -1,0 +1,321 @@
+"""The programs of one job under construction: what each actor does, in its order, before counters have thresholds."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hetsim.model.plan import Flow, Instruction, Program, Push, Wait
+from hetsim.plan.objects import Objects
+from hetsim.plan.placed import PlacedJob, compute_work
+
+Actor = int
+"""A rank, or a number above the ranks: a server, or a collective that acts as one."""
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    """Bytes from one actor to another; messages of one way follow each other, as on one stream.
+
+    Parameters
+    ----------
+    source, target : Actor
+        From and to whom.
+    n_bytes : float
+        Payload.
+    number : int
+        Among the messages of its way in one iteration, from one; given when the script is complete.
+    """
+
+    source: Actor
+    target: Actor
+    n_bytes: float
+    number: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Barrier:
+    """A counter that rises a fixed number of times in an iteration, and is waited for as a whole.
+
+    Parameters
+    ----------
+    counter : int
+        Its index in the plan.
+    n_signals : int
+        Times that it rises in an iteration.
+    """
+
+    counter: int
+    n_signals: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """Wait until a message has arrived."""
+
+    message: Message
+
+
+_Entry = Instruction | Message | _Arrival | Barrier
+
+
+class Script:
+    """What the actors of one job do in one iteration.
+
+    Ranks do early entries, then compute, then late entries. Every actor ends an iteration when all it has sent has
+    arrived.
+
+    Parameters
+    ----------
+    objects : Objects
+        Of the plan.
+    placed : PlacedJob
+        The job.
+    """
+
+    def __init__(self, objects: Objects, placed: PlacedJob) -> None:
+        self.objects = objects
+        self.placed = placed
+        self.is_early = False
+        self._names = [f"{placed.job.name}/rank {rank}" for rank in range(placed.job.n_workers)]
+        self._nodes = list(placed.placement.workers)
+        self._early: list[list[_Entry]] = [[] for _ in self._names]
+        self._late: list[list[_Entry]] = [[] for _ in self._names]
+        self._channels: dict[tuple[Actor, Actor], int] = {}
+        self._flows: dict[tuple[Actor, Actor, float], Flow] = {}
+
+    def actor(self, name: str, node: str) -> Actor:
+        """Add an actor that is no rank.
+
+        Parameters
+        ----------
+        name : str
+            Such as ``server 0``.
+        node : str
+            Where its bytes come and go.
+
+        Returns
+        -------
+        Actor
+            The next number.
+        """
+        self._names.append(f"{self.placed.job.name}/{name}")
+        self._nodes.append(node)
+        self._early.append([])
+        self._late.append([])
+        return len(self._names) - 1
+
+    def collective(self, kind: str) -> Actor:
+        """Add an actor that starts what all members of a collective take part in.
+
+        Parameters
+        ----------
+        kind : str
+            Such as ``ring``.
+
+        Returns
+        -------
+        Actor
+            The next number, which is also part of its name.
+        """
+        return self.actor(f"{kind} {len(self._names)}", "")
+
+    def name(self, actor: Actor) -> str:
+        """Return the name of an actor within its job.
+
+        Parameters
+        ----------
+        actor : Actor
+            Which.
+
+        Returns
+        -------
+        str
+            Such as ``rank 3``.
+        """
+        return self._names[actor].removeprefix(f"{self.placed.job.name}/")
+
+    def barrier(self, name: str) -> Barrier:
+        """Return a new barrier.
+
+        Parameters
+        ----------
+        name : str
+            For messages.
+
+        Returns
+        -------
+        Barrier
+            Without signals.
+        """
+        return Barrier(self.objects.counter(f"{self.placed.job.name}/{name}"))
+
+    def send(self, source: Actor, target: Actor, n_bytes: float) -> Message:
+        """Let an actor send bytes, once its message before on the same way has arrived.
+
+        Parameters
+        ----------
+        source, target : Actor
+            From and to whom.
+        n_bytes : float
+            Payload.
+
+        Returns
+        -------
+        Message
+            For `receive`.
+        """
+        message = Message(source, target, n_bytes)
+        self.add(source, message)
+        return message
+
+    def receive(self, message: Message) -> None:
+        """Let the target of a message wait for it.
+
+        Parameters
+        ----------
+        message : Message
+            From `send`.
+        """
+        self.add(message.target, _Arrival(message))
+
+    def transfer(self, owner: Actor, way: tuple[Actor, Actor], n_bytes: float, barrier: Barrier) -> None:
+        """Let an actor start a transfer and go on.
+
+        Parameters
+        ----------
+        owner : Actor
+            Who starts it: the source, or a target that fetches.
+        way : tuple of (Actor, Actor)
+            Source and target.
+        n_bytes : float
+            Payload.
+        barrier : Barrier
+            Rises at the end.
+        """
+        usage, latency_ticks = self.way(*way)
+        barrier.n_signals += 1
+        flow = Flow(usage=usage, n_bytes=n_bytes, latency_ticks=latency_ticks, signals=(barrier.counter,))
+        self.add(owner, flow)
+
+    def push(self, actor: Actor, barrier: Barrier) -> None:
+        """Let an actor raise a barrier.
+
+        Parameters
+        ----------
+        actor : Actor
+            Who.
+        barrier : Barrier
+            Rises.
+        """
+        barrier.n_signals += 1
+        self.add(actor, Push(barrier.counter))
+
+    def add(self, actor: Actor, entry: _Entry) -> None:
+        """Append to what an actor does.
+
+        Parameters
+        ----------
+        actor : Actor
+            Who.
+        entry : Instruction, Message or Barrier
+            Do it; send it; wait until all its signals of the iteration have come.
+        """
+        (self._early if self.is_early else self._late)[actor].append(entry)
+
+    def way(self, source: Actor, target: Actor) -> tuple[tuple[tuple[int, float], ...], int]:
+        """Return the links between two actors, and the latency.
+
+        Parameters
+        ----------
+        source, target : Actor
+            From and to whom.
+
+        Returns
+        -------
+        usage : tuple of (int, float)
+            Links, each used once.
+        latency_ticks : int
+            Of the whole way.
+        """
+        return self.objects.way(self._nodes[source], self._nodes[target])
+
+    def programs(self, job: int) -> list[Program]:
+        """Return the finished programs.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+
+        Returns
+        -------
+        list of Program
+            Ranks, then the other actors.
+        """
+        n_ranks = self.placed.job.n_workers
+        bodies: list[list[_Entry]] = []
+        for actor, (early, late) in enumerate(zip(self._early, self._late, strict=True)):
+            work = [compute_work(self.objects, self.placed, actor)] if actor < n_ranks else []
+            bodies.append([*early, *work, *late])
+        n_sent = _number(bodies)
+        return [
+            Program(
+                name=name,
+                job=job,
+                rank=actor if actor < n_ranks else -1,
+                body=tuple(self._finished(actor, body, n_sent)),
+                n_iterations=self.placed.job.n_steps,
+            )
+            for actor, (name, body) in enumerate(zip(self._names, bodies, strict=True))
+        ]
+
+    def _finished(
+        self, actor: Actor, body: Sequence[_Entry], n_sent: dict[tuple[Actor, Actor], int]
+    ) -> Iterator[Instruction]:
+        """Yield instructions with thresholds, and the waits that keep the messages of a way in order."""
+        arrived: dict[tuple[Actor, Actor], int] = {}
+        for entry in body:
+            if isinstance(entry, Message):
+                way = (entry.source, entry.target)
+                before = entry.number - 1
+                if arrived.setdefault(way, 0) < before:
+                    arrived[way] = before
+                    yield self._wait(way, before, n_sent[way])
+                yield self._flow(entry)
+            elif isinstance(entry, _Arrival):
+                message = entry.message
+                way = (message.source, message.target)
+                yield self._wait(way, message.number, n_sent[way])
+            elif isinstance(entry, Barrier):
+                yield Wait(counter=entry.counter, base=entry.n_signals, stride=entry.n_signals)
+            else:
+                yield entry
+        for way in arrived:
+            yield self._wait(way, n_sent[way], n_sent[way])
+
+    def _wait(self, way: tuple[Actor, Actor], number: int, n_sent: int) -> Wait:
+        return Wait(counter=self._channel(*way), base=number, stride=n_sent)
+
+    def _flow(self, message: Message) -> Flow:
+        key = (message.source, message.target, message.n_bytes)
+        if key not in self._flows:
+            usage, latency_ticks = self.way(message.source, message.target)
+            signals = (self._channel(message.source, message.target),)
+            self._flows[key] = Flow(usage=usage, n_bytes=message.n_bytes, latency_ticks=latency_ticks, signals=signals)
+        return self._flows[key]
+
+    def _channel(self, source: Actor, target: Actor) -> int:
+        if (source, target) not in self._channels:
+            self._channels[source, target] = self.objects.counter(f"{self._names[source]} to {self.name(target)}")
+        return self._channels[source, target]
+
+
+def _number(bodies: Sequence[Sequence[_Entry]]) -> dict[tuple[Actor, Actor], int]:
+    """Number the messages of each way in the order in which they are sent, and return how many there are."""
+    n_sent: dict[tuple[Actor, Actor], int] = defaultdict(int)
+    for body in bodies:
+        for entry in body:
+            if isinstance(entry, Message):
+                n_sent[entry.source, entry.target] += 1
+                entry.number = n_sent[entry.source, entry.target]
+    return n_sent

@@ -1,0 +1,53 @@
+"""The plans that are timed, built as tests build theirs."""
+
+from dataclasses import replace
+
+from clusters import known_job, placed, plan_of, star
+
+from hetsim.model.aggregation import Group, Messages
+from hetsim.model.plan import Delay, Flow, Plan, Work
+
+NIC_BYTES_PER_S = 1.25e9
+LATENCY_S = 25e-6
+
+
+def parameter_server(n_workers: int, n_steps: int) -> Plan:
+    """Unequal workers with jitter, synchronous, one server on a host of its own that is everybody's bottleneck."""
+    compute_s = [0.1 * (1.0 + 0.03 * rank) for rank in range(n_workers)]
+    job = known_job(compute_s, [40_000_000], n_steps=n_steps, jitter_cv=0.1, update_s=0.02)
+    nics = [NIC_BYTES_PER_S * (1.0 + 0.1 * rank) for rank in range(n_workers)]
+    cluster = star([*nics, NIC_BYTES_PER_S], latency_s=LATENCY_S)
+    return plan_of(cluster, placed(job, _devices(n_workers), [f"h{n_workers}"]))
+
+
+def ring_speeds(n_workers: int) -> tuple[list[float], list[float]]:
+    """Compute seconds and link rates of unequal workers; 37 and 53 are odd, so powers of two meet every value once."""
+    compute_s = [0.01 * (1.0 + (37 * rank % n_workers) / n_workers) for rank in range(n_workers)]
+    rates = [1e9 * (1.0 + (53 * rank % n_workers) / n_workers) for rank in range(n_workers)]
+    return compute_s, rates
+
+
+def ring(n_workers: int, message_bytes: int, messages: Messages) -> Plan:
+    """One step of a ring among unequal workers on a star."""
+    compute_s, rates = ring_speeds(n_workers)
+    job = known_job(compute_s, [n_workers * message_bytes], n_servers=0)
+    flat = placed(job, _devices(n_workers), architecture="ring")
+    assert isinstance(flat.tree, Group)
+    return plan_of(star(rates, latency_s=LATENCY_S), replace(flat, tree=replace(flat.tree, messages=messages)))
+
+
+def _devices(n_workers: int) -> list[str]:
+    return [f"h{rank}/gpu0" for rank in range(n_workers)]
+
+
+def n_timeouts(plan: Plan) -> int:
+    """Return the timeouts of a naive SimPy model of a plan: one for each work, delay, transfer and latency."""
+    return sum(
+        program.n_iterations
+        * sum(
+            isinstance(instruction, Work | Delay | Flow)
+            + (isinstance(instruction, Flow) and instruction.latency_ticks > 0)
+            for instruction in program.body
+        )
+        for program in plan.programs
+    )
