@@ -65,12 +65,18 @@ def cli() -> None:
     """
 
 
+_ENGINES = ("simpy", "kernel", "auto")
+
+
 def _running_options(command: _Command) -> _Command:
     options = (
         click.argument("scenario"),
         click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Set a field of the scenario."),
         click.option("--seed", type=click.IntRange(min=0), help="Key of all random draws, instead of the scenario's."),
         click.option("--replications", type=click.IntRange(min=1), help="How often, instead of the scenario's number."),
+        click.option(
+            "--engine", type=click.Choice(["simpy", "kernel", "auto"]), help="Executor, instead of the scenario's."
+        ),
         click.option("--processes", type=click.IntRange(min=1), default=1, show_default=True, help="Share the work."),
         click.option("--out", default="results", show_default=True, metavar="DIR", help="Where results folders go."),
         click.option("--no-save", is_flag=True, help="Write no results folder."),
@@ -90,6 +96,7 @@ def run_command(
     overrides: tuple[str, ...],
     seed: int | None,
     replications: int | None,
+    engine: str | None,
     processes: int,
     out: str,
     no_save: bool,
@@ -99,7 +106,7 @@ def run_command(
     """Run a scenario and show where the time goes."""
     from hetsim.experiment.api import run
 
-    loaded = _load(scenario, overrides, replications, points=False)
+    loaded = _load(scenario, overrides, replications, engine, points=False)
     if not no_save:
         _check_writable(out)
     with _progress(quiet=quiet) as on_progress:
@@ -132,6 +139,7 @@ def compare_command(
     overrides: tuple[str, ...],
     seed: int | None,
     replications: int | None,
+    engine: str | None,
     processes: int,
     out: str,
     no_save: bool,
@@ -149,7 +157,7 @@ def compare_command(
     from hetsim.experiment.axes import crossed
 
     chosen = _axes(axes)
-    loaded = _load(scenario, overrides, replications)
+    loaded = _load(scenario, overrides, replications, engine)
     if not no_save:
         _check_writable(out)
     with _progress(quiet=quiet) as on_progress:
@@ -253,12 +261,15 @@ def schema() -> None:
     _say(_as_json(scenario_schema()))
 
 
-def _load(scenario: str, overrides: Sequence[str], replications: int | None, *, points: bool = True) -> "Scenario":
+def _load(
+    scenario: str, overrides: Sequence[str], replications: int | None, engine: str | None, *, points: bool = True
+) -> "Scenario":
     from hetsim.scenario.load import load
 
     for text in overrides:
         _check_text("--set", text)
-    more = () if replications is None else (f"replications={replications}",)
+    given = {"replications": replications, "engine": engine}
+    more = [f"{field}={value}" for field, value in given.items() if value is not None]
     return load(scenario, [*overrides, *more], points=points)
 
 

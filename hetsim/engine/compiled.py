@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from hetsim.engine.clock import too_long
 from hetsim.engine.simulate import simulate
+from hetsim.errors import SimulationError
 from hetsim.kernels import fluid, interpreter
 from hetsim.kernels.draws import stream_key
 from hetsim.kernels.interpreter import Code
@@ -31,6 +32,7 @@ class CompiledPlan:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        _check(plan)
         usages = dict.fromkeys(usage_of(instruction) for program in plan.programs for instruction in program.body)
         self._usages = [usage for usage in usages if usage]
         self._capacity = [resource.capacity for resource in plan.resources]
@@ -85,6 +87,16 @@ class CompiledPlan:
                 columns.append(traces[:, first : first + program.n_iterations])
         step_end, compute_end, compute, communication = np.stack(columns, axis=2)
         return Trace(step_end=step_end, compute_end=compute_end, compute=compute, communication=communication)
+
+
+def _check(plan: Plan) -> None:
+    """Refuse by name what the kernel does not run: a flow through a device that serves one activity at a time."""
+    for program in plan.programs:
+        for instruction in program.body:
+            if isinstance(instruction, Flow) and instruction.usage:
+                home = plan.resources[instruction.usage[0][0]]
+                if home.kind == "device":
+                    raise SimulationError(f"the kernel runs no flow through a device: {program.name}, {home.name}", 0.0)
 
 
 def _trace_starts(plan: Plan) -> list[int]:

@@ -164,6 +164,7 @@ def _build(scenario: Scenario) -> Setup:
         jobs=build_jobs(scenario),
         seed=scenario.seed,
         n_replications=scenario.replications,
+        engine=scenario.engine,
     )
 
 

@@ -127,6 +127,7 @@ class Comparison:
                 {
                     "labels": labels,
                     "fingerprint": result.fingerprint,
+                    "engine": result.setup.executor,
                     "choices": list(result.choices),
                     "placements": placements(result.record),
                 }

@@ -21,9 +21,6 @@ from hetsim.scenario.load import Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-ENGINE: Final = "simpy"
-"""The executor, as JSON names it."""
-
 _PACKAGES: Final = ("numpy", "simpy", "numba", "networkx", "scipy", "pydantic")
 _IN_JSON: Final = ("samples_per_s", "compute_s", "communication_s", "exposed_s", "wait_s", "updates_per_s")
 
@@ -114,7 +111,7 @@ class Result:
         return {
             "scenario": self.scenario.name,
             "fingerprint": self.fingerprint,
-            "engine": ENGINE,
+            "engine": self.setup.executor,
             "jobs": [_job_json(run) for run in self.record.jobs],
         }
 
@@ -129,6 +126,7 @@ class Result:
         return {
             "scenario": point_content(self.scenario),
             **provenance(self.fingerprint, self.setup.seed, self.inputs, self.unread),
+            "engine": self.setup.executor,
             "choices": list(self.choices),
             "placements": placements(self.record),
         }
@@ -207,7 +205,6 @@ def provenance(mark: str, seed: int | list[int], found: Sequence[Input], unread:
     return {
         "fingerprint": mark,
         "seed": seed,
-        "engine": ENGINE,
         "versions": versions | {package: version(package) for package in _PACKAGES},
         "inputs": [asdict(item) for item in found],
         "unread": list(unread),

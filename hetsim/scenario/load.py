@@ -60,6 +60,11 @@ class Scenario:
         return self.document.replications
 
     @property
+    def engine(self) -> str:
+        """Executor: simpy, kernel or auto."""
+        return self.document.engine
+
+    @property
     def measured(self) -> MeasuredSection | None:
         """Published or measured values to hold the simulated ones against."""
         return self.document.measured

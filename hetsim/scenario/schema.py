@@ -218,6 +218,9 @@ class ScenarioFile(Section):
     description: str = ""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=0, description="Key of all random draws.")
     replications: Count = Field(default=1, description="How often everything is drawn anew.")
+    engine: Literal["simpy", "kernel", "auto"] = Field(
+        default="auto", description="Executor of plans: both give the same ticks; auto takes the kernel for long work."
+    )
     cluster: ClusterSection
     jobs: Annotated[Items[JobSection], Field(min_length=1)]
     compare: dict[str, Annotated[Items[Json], Field(min_length=1)]] = Field(

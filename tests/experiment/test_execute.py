@@ -184,3 +184,18 @@ def test_more_steps_than_can_be_recorded_are_refused_before_anything_runs(small:
         run(small, on_progress=lambda *_: pytest.fail("something ran"))
     with pytest.raises(ScenarioError, match="up to 5592405 steps"):
         compare(small)
+
+
+def test_both_executors_give_the_same_tables_and_say_which_it_was(small: dict) -> None:
+    runs = {engine: run(small | {"engine": engine}) for engine in ("simpy", "kernel", "auto")}
+    for frame in ("to_frame", "steps_frame", "ranks_frame", "links_frame"):
+        first, second, third = (getattr(result, frame)() for result in runs.values())
+        assert first.equals(second)
+        assert first.equals(third)
+    assert [result.to_dict()["engine"] for result in runs.values()] == ["simpy", "kernel", "simpy"]
+    assert runs["kernel"].manifest()["engine"] == "kernel"
+
+
+def test_auto_takes_the_kernel_for_long_work(small: dict) -> None:
+    small["jobs"][0] |= {"steps": 20_000, "jitter": {"cv": 0}}
+    assert run(small).setup.executor == "kernel"
