@@ -221,8 +221,12 @@ SOURCES: tuple[Source, ...] = (
     ),
     Source(
         table="ryujaehun_pytorch_gpu",
-        citation="ryujaehun/pytorch-gpu-benchmark (commit 3f47a9e), PyTorch, fp32, without the optimizer",
-        devices={"GeForce RTX 2080 Ti": "RTX2080Ti", "GeForce GTX 1080 Ti": "GTX1080Ti"},
+        citation="ryujaehun/pytorch-gpu-benchmark (commit 3f47a9e), PyTorch, fp32 (A100: TF32), without the optimizer",
+        devices={
+            "GeForce RTX 2080 Ti": "RTX2080Ti",
+            "GeForce GTX 1080 Ti": "GTX1080Ti",
+            "A100-SXM4-40GB": "A100-40",
+        },
         keep=_is_pytorch_mean,
         step_s=_from_milliseconds,
         part=_whole_step,
