@@ -45,6 +45,9 @@ NODE_SLOT, NODE_NEXT, FIRST_NODE = 18, 19, 20
 """Rows by node: whose use it is, and the next node of the same activity, or the next free one. Row by slot: the first
 node of its activity."""
 
+N_USERS = 21
+"""Row by resource: how many activities use it."""
+
 FIRST, USED, COUNTS = 15, 16, 17
 """Kind k of activity uses ``USED[FIRST[k]:FIRST[k + 1]]``; numbers of which there is one each."""
 
@@ -54,10 +57,11 @@ AMOUNT, REMAINING, RATE = 0, 1, 2
 CAPACITY, CARRIED, LEFT, LOAD = 3, 4, 5, 6
 """Rows by resource: amount per tick, amount moved by activities that have ended; the last two are scratch."""
 
-COEFFICIENT, FRESH = 7, 8
-"""Row beside `USED`: use of the resource for each unit of rate. Row by member: its new rate."""
+COEFFICIENT, FRESH, QUOTIENT = 7, 8, 9
+"""Row beside `USED`: use of the resource for each unit of rate. Row by member: its new rate. Row by
+resource: the rate at which it fills."""
 
-_N_INT_ROWS, _N_FLOAT_ROWS = 21, 9
+_N_INT_ROWS, _N_FLOAT_ROWS = 22, 10
 _N_HEAP, _N_TOUCHED, _STAMP, _N_NODES, _N_SLOTS, _N_RESOURCES, _FREE_NODE, _N_FREE_NODES = 0, 1, 2, 3, 4, 5, 6, 7
 _USES_PER_SLOT = 8
 
@@ -69,9 +73,9 @@ class State(NamedTuple):
 
     Parameters
     ----------
-    ints : IntArray, shape (21, size)
+    ints : IntArray, shape (22, size)
         Rows named above.
-    floats : FloatArray, shape (9, size)
+    floats : FloatArray, shape (10, size)
         Rows named above.
     """
 
@@ -257,6 +261,7 @@ def start(state: State, slot: int, ident: int, kind: int, amount: float, now: in
             state.ints[NODE_NEXT, last] = node
         last = node
         _link(state, resource, node)
+        state.ints[N_USERS, resource] += 1
         touch(state, resource)
 
 
@@ -285,6 +290,7 @@ def _remove(state: State, slot: int) -> None:
             state.ints[AFTER, before] = after
         if after != _NONE:
             state.ints[BEFORE, after] = before
+        state.ints[N_USERS, resource] -= 1
         state.floats[CARRIED, resource] += state.floats[COEFFICIENT, j] * state.floats[AMOUNT, slot]
         touch(state, resource)
         following = state.ints[NODE_NEXT, node]
@@ -439,7 +445,8 @@ def _fair_level(state: State, n_resources: int) -> float:
     for i in range(n_resources):
         resource = state.ints[COMPONENT, i]
         if state.floats[LOAD, resource] > 0.0:
-            level = min(level, state.floats[LEFT, resource] / state.floats[LOAD, resource])
+            state.floats[QUOTIENT, resource] = state.floats[LEFT, resource] / state.floats[LOAD, resource]
+            level = min(level, state.floats[QUOTIENT, resource])
     return level
 
 
@@ -448,23 +455,21 @@ def _is_full(state: State, slot: int, level: float) -> bool:
     """Return whether one of an activity's resources is full at this level."""
     kind = state.ints[KIND, slot]
     for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-        if state.floats[LEFT, state.ints[USED, j]] / state.floats[LOAD, state.ints[USED, j]] <= level:
+        if state.floats[QUOTIENT, state.ints[USED, j]] <= level:
             return True
     return False
 
 
 @jit_without_allocation
-def _take_stock(state: State, n_members: int, n_resources: int) -> int:
-    """Take frozen members off what is left, add free ones to the load, and return how many are free."""
+def _take_stock(state: State, n_members: int, n_resources: int) -> None:
+    """Take frozen members off what is left, and add free ones to the load."""
     for i in range(n_resources):
         resource = state.ints[COMPONENT, i]
         state.floats[LEFT, resource] = state.floats[CAPACITY, resource]
         state.floats[LOAD, resource] = 0.0
-    n_free = 0
     for i in range(n_members):
         kind = state.ints[KIND, state.ints[MEMBERS, i]]
         free = state.floats[FRESH, i] < 0.0
-        n_free += free
         for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
             resource = state.ints[USED, j]
             if free:
@@ -472,7 +477,6 @@ def _take_stock(state: State, n_members: int, n_resources: int) -> int:
             else:
                 left = state.floats[LEFT, resource] - state.floats[COEFFICIENT, j] * state.floats[FRESH, i]
                 state.floats[LEFT, resource] = max(left, 0.0)
-    return n_free
 
 
 @jit_without_allocation
@@ -480,12 +484,15 @@ def _fill_rates(state: State, n_members: int, n_resources: int) -> None:
     """Find the max-min fair rates of the members of the component."""
     for i in range(n_members):
         state.floats[FRESH, i] = -1.0
-    while _take_stock(state, n_members, n_resources) > 0:
+    n_free = n_members
+    while n_free > 0:
+        _take_stock(state, n_members, n_resources)
         level = _fair_level(state, n_resources)
         # Stock is taken only after all have been asked, so that a tie freezes together at one level.
         for i in range(n_members):
             if state.floats[FRESH, i] < 0.0 and _is_full(state, state.ints[MEMBERS, i], level):
                 state.floats[FRESH, i] = level
+                n_free -= 1
 
 
 @jit_without_allocation
@@ -498,9 +505,97 @@ def _bring_forward(state: State, slot: int, rate: float, now: int) -> None:
     if rate > 0.0:
         span = math.ceil(state.floats[REMAINING, slot] / rate)
         state.ints[END, slot] = now + np.int64(span) if span < np.float64(END_OF_TIME - now) else END_OF_TIME
-        _push_end(state, slot)
     else:
         state.ints[END, slot] = NEVER
+
+
+@jit_without_allocation
+def _hub(state: State, resource: int) -> int:
+    """Return the resource that fills first among those that the first user of a resource uses."""
+    kind = state.ints[KIND, state.ints[NODE_SLOT, state.ints[HEAD, resource]]]
+    hub = resource
+    level = state.floats[CAPACITY, hub] / state.ints[N_USERS, hub]
+    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+        other = state.ints[USED, j]
+        share = state.floats[CAPACITY, other] / state.ints[N_USERS, other]
+        if share < level:
+            hub, level = other, share
+    return int(hub)
+
+
+@jit_without_allocation
+def _is_star(state: State, hub: int, level: float) -> bool:
+    """Return whether all users of a hub share nothing else, and only the hub holds them back."""
+    node = state.ints[HEAD, hub]
+    while node != _NONE:
+        kind = state.ints[KIND, state.ints[NODE_SLOT, node]]
+        for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+            other = state.ints[USED, j]
+            if state.floats[COEFFICIENT, j] != 1.0:
+                return False
+            if other != hub and (state.ints[N_USERS, other] != 1 or state.floats[CAPACITY, other] < level):
+                return False
+        node = state.ints[AFTER, node]
+    return True
+
+
+@jit_without_allocation
+def _solve_star(state: State, resource: int, now: int) -> bool:
+    """Solve the component of a resource if one hub alone decides it: everyone gets an equal share of the hub.
+
+    The same rates, to the last bit, as `_fill_rates` finds; a server's link with transfers to many workers is the case.
+    """
+    stamp = state.ints[COUNTS, _STAMP]
+    if state.ints[HEAD, resource] == _NONE:
+        state.ints[SEEN, resource] = stamp
+        return True
+    hub = _hub(state, resource)
+    level = state.floats[CAPACITY, hub] / state.ints[N_USERS, hub]
+    if not _is_star(state, hub, level):
+        return False
+    first = END_OF_TIME
+    node = state.ints[HEAD, hub]
+    while node != _NONE:
+        slot = state.ints[NODE_SLOT, node]
+        kind = state.ints[KIND, slot]
+        for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
+            state.ints[SEEN, state.ints[USED, j]] = stamp
+        if level != state.floats[RATE, slot]:
+            _bring_forward(state, slot, level, now)
+        first = _earlier(first, state.ints[END, slot])
+        node = state.ints[AFTER, node]
+    node = state.ints[HEAD, hub]
+    while node != _NONE:
+        _push_if(state, state.ints[NODE_SLOT, node], first)
+        node = state.ints[AFTER, node]
+    return True
+
+
+@jit_without_allocation
+def _earlier(first: int, end: int) -> int:
+    return first if end == NEVER else min(first, end)
+
+
+@jit_without_allocation
+def _push_if(state: State, slot: int, first: int) -> None:
+    """Enter a slot's end if it is the first of its component: when that ends, the others are solved again anyway."""
+    if state.ints[END, slot] == first:
+        _push_end(state, slot)
+
+
+@jit_without_allocation
+def _solve(state: State, resource: int, now: int) -> None:
+    """Solve the component of a resource."""
+    n_resources, n_members = _gather(state, resource)
+    _fill_rates(state, n_members, n_resources)
+    first = END_OF_TIME
+    for i in range(n_members):
+        slot = state.ints[MEMBERS, i]
+        if state.floats[FRESH, i] != state.floats[RATE, slot]:
+            _bring_forward(state, slot, state.floats[FRESH, i], now)
+        first = _earlier(first, state.ints[END, slot])
+    for i in range(n_members):
+        _push_if(state, state.ints[MEMBERS, i], first)
 
 
 @jit_without_allocation
@@ -526,11 +621,7 @@ def resolve(state: State, now: int) -> int:
         if state.ints[SEEN, resource] > stamp_before:
             continue
         state.ints[COUNTS, _STAMP] += 1
-        n_resources, n_members = _gather(state, resource)
-        _fill_rates(state, n_members, n_resources)
-        for i in range(n_members):
-            slot = state.ints[MEMBERS, i]
-            if state.floats[FRESH, i] != state.floats[RATE, slot]:
-                _bring_forward(state, slot, state.floats[FRESH, i], now)
+        if not _solve_star(state, resource, now):
+            _solve(state, resource, now)
     state.ints[COUNTS, _N_TOUCHED] = 0
     return next_end(state)
