@@ -6,6 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -247,19 +250,26 @@ def test_reader_that_leaves_early_hears_nothing() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def endless(scenario: str, processes: str) -> subprocess.Popen:
+@contextmanager
+def endless(scenario: str, processes: str) -> Iterator[subprocess.Popen]:
     """Return a run that works on more replications than it will ever end."""
-    command = ["run", scenario, "--replications", "100000", "--processes", processes, "--no-save"]
+    command = ["run", scenario, "--replications", "100000", "--processes", processes, "--engine", "simpy", "--no-save"]
     job = subprocess.Popen(
         [sys.executable, "-m", "hetsim", *command],
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         start_new_session=True,
+        # A shell starts what it puts into the background with interrupts ignored, and that is inherited.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    with pytest.raises(subprocess.TimeoutExpired):
-        job.communicate(timeout=6)
-    return job
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            job.communicate(timeout=6)
+        yield job
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(job.pid, signal.SIGKILL)
 
 
 def group_is_gone(group: int) -> bool:
@@ -277,31 +287,31 @@ def group_is_gone(group: int) -> bool:
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_interrupt_ends_quietly(processes: str, scenario: str) -> None:
-    job = endless(scenario, processes)
-    os.killpg(job.pid, signal.SIGINT)
-    _, err = job.communicate(timeout=20)
-    assert (job.returncode, err.strip()) == (INTERRUPTED, "interrupted")
-    assert group_is_gone(job.pid)
+    with endless(scenario, processes) as job:
+        os.killpg(job.pid, signal.SIGINT)
+        _, err = job.communicate(timeout=20)
+        assert (job.returncode, err.strip()) == (INTERRUPTED, "interrupted")
+        assert group_is_gone(job.pid)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_termination_ends_quietly_and_leaves_no_worker(processes: str, scenario: str) -> None:
-    job = endless(scenario, processes)
-    job.terminate()
-    _, err = job.communicate(timeout=20)
-    assert (job.returncode, err.strip()) == (TERMINATED, "terminated") == (143, "terminated")
-    assert group_is_gone(job.pid)
+    with endless(scenario, processes) as job:
+        job.terminate()
+        _, err = job.communicate(timeout=20)
+        assert (job.returncode, err.strip()) == (TERMINATED, "terminated") == (143, "terminated")
+        assert group_is_gone(job.pid)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_workers_end_with_a_parent_that_is_killed(scenario: str) -> None:
-    job = endless(scenario, "2")
-    job.kill()
-    job.communicate(timeout=20)
-    assert group_is_gone(job.pid)
+    with endless(scenario, "2") as job:
+        job.kill()
+        job.communicate(timeout=20)
+        assert group_is_gone(job.pid)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the shell of POSIX")
