@@ -80,7 +80,7 @@ class Setup:
 
     @property
     def executor(self) -> str:
-        """Executor of plans: the kernel, 20 to 30 times faster once compiled, from `MOST_WORKER_STEPS` on."""
+        """Executor of plans: the kernel, much faster once it is compiled, for more than `MOST_WORKER_STEPS`."""
         if self.engine != "auto":
             return self.engine
         n_worker_steps = self.n_replications * sum(job.n_steps * job.n_workers for job in self.jobs)
