@@ -245,7 +245,6 @@ def test_the_tolerance_can_be_set(pytester: pytest.Pytester) -> None:
 
 
 def test_workers_of_xdist_write_goldens(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("xdist")
     pytester.makepyfile(test_one=TEST_FILE, test_other=TEST_FILE)
     written = pytester.runpytest_subprocess(*LEAN, "-n2", "--hetsim-update")
     written.assert_outcomes(passed=10)
