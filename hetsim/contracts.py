@@ -193,7 +193,8 @@ PlacementFunction = Callable[..., Placement]
 AggregationFunction = Callable[..., Group]
 """``aggregate(view: AggregationView, **parameters) -> Group``; the first line of its docstring describes it.
 
-By itself it is a policy that may use parameter servers; an `Aggregator` can say that it needs none.
+By itself it is a policy that may use parameter servers; an `Aggregator` can say that it needs none. A class whose
+instances can be called so, made without arguments, stands for an instance; that holds for placement too.
 """
 
 

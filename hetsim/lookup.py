@@ -115,6 +115,8 @@ def find(table: Mapping[str, T], name: str, kind: str) -> T:
 def find_plugin(table: Mapping[str, T], name: str, kind: str, group: str) -> T:
     """Return a built-in, else an entry point of `group`, else the object at a dotted path ``pkg.mod:object``.
 
+    A class whose instances can be called stands for an instance of it.
+
     Parameters
     ----------
     table : mapping of str to T
@@ -142,10 +144,16 @@ def find_plugin(table: Mapping[str, T], name: str, kind: str, group: str) -> T:
     if name not in external and ":" not in name:
         raise UnknownNameError(unknown(kind, name, [*table, *external], hint=_by_description(name, table)))
     try:
-        found = external[name].load() if name in external else _at(name)
+        found = _called(external[name].load() if name in external else _at(name))
     except (Exception, SystemExit) as error:  # foreign code: whatever it does wrong is told, not passed on
         raise UnknownNameError(f"no {kind} at {clipped(repr(name))}: {reason(error)}") from error
     return cast("T", found)
+
+
+def _called(found: object) -> object:
+    """Return an instance of a class whose instances can be called; all else as it is."""
+    is_class = isinstance(found, type) and any("__call__" in vars(base) for base in found.__mro__)
+    return found() if is_class and callable(found) else found
 
 
 def _at(path: str) -> object:

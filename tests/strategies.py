@@ -40,6 +40,7 @@ class Palette:
     change_s: st.SearchStrategy[float]
     variable_bytes: st.SearchStrategy[int]
     latency_s: st.SearchStrategy[float]
+    queue_bytes: st.SearchStrategy[float]
     share: st.SearchStrategy[float]
     jitter_cv: st.SearchStrategy[float]
     card_capacity: float
@@ -60,6 +61,7 @@ UNEVEN = Palette(
     change_s=st.floats(1e-6, 1e-2),
     variable_bytes=st.integers(1, 2_000_000).map(lambda n: 4 * n),
     latency_s=st.one_of(st.just(0.0), st.floats(1e-7, 1e-4)),
+    queue_bytes=st.one_of(st.just(0.0), st.floats(1.0, 4e5), st.just(1e9)),
     share=st.floats(0.0, 0.95),
     jitter_cv=st.sampled_from([0.0, 0.05, 0.3]),
     card_capacity=1.6,
@@ -77,6 +79,7 @@ TIES = Palette(
     change_s=st.sampled_from([n * _BEAT_S for n in (0.5, 1, 2, 3, 4, 8, 12)]),
     variable_bytes=st.sampled_from([1, 2, 4]).map(lambda n: 4 * SHARED_BY_ALL * n),
     latency_s=st.sampled_from([0.0, 0.0, _BEAT_S / 4, _BEAT_S]),
+    queue_bytes=st.sampled_from([0.0, 0.25, 1.0, 16.0]).map(lambda x: SHARED_BY_ALL * x),
     share=st.sampled_from([0.0, 0.25, 0.5, 0.75]),
     jitter_cv=st.sampled_from([0.0, 0.0, 0.05]),
     card_capacity=1.5,
@@ -115,6 +118,7 @@ def _cluster(draw: st.DrawFn, palette: Palette, n_hosts: int) -> Cluster:
     die = replace(GPU, name="die", dies_per_card=2, card_capacity=palette.card_capacity)
     rates = several(draw, palette.nic_bytes_per_s, n_hosts)
     latencies = several(draw, palette.latency_s, n_hosts)
+    queues = several(draw, palette.queue_bytes, n_hosts)
     switches = draw(st.sampled_from([("switch",), ("switch", "far switch")]))
     hosts, links = [], []
     for i in range(n_hosts):
@@ -125,7 +129,8 @@ def _cluster(draw: st.DrawFn, palette: Palette, n_hosts: int) -> Cluster:
         bus = 4.0 * draw(palette.nic_bytes_per_s)
         links += [Link(a=device.name, b=name, bytes_per_s=bus, latency_s=0.0) for device in devices]
         switch = switches[i % len(switches)]
-        links.append(Link(a=name, b=switch, bytes_per_s=rates[i], latency_s=latencies[i], background=load.nic))
+        nic = Link(a=name, b=switch, bytes_per_s=rates[i], latency_s=latencies[i], background=load.nic)
+        links.append(replace(nic, queue_bytes=queues[i]))
     if len(switches) > 1:
         links.append(Link(a=switches[0], b=switches[1], bytes_per_s=rates[0], latency_s=latencies[0]))
     return Cluster(hosts=tuple(hosts), switches=switches, links=tuple(links))

@@ -1,6 +1,9 @@
 """SimPy's environment with an integer clock."""
 
+from heapq import heappush
+
 from simpy.core import Environment
+from simpy.events import Event, EventPriority
 
 from hetsim.errors import SimulationError
 from hetsim.units import MAX_TICKS, to_seconds
@@ -9,10 +12,26 @@ from hetsim.units import MAX_TICKS, to_seconds
 class Clock(Environment):
     """A SimPy environment whose time is an integer number of ticks."""
 
+    _now: int
+
     @property
     def tick(self) -> int:
         """Present tick."""
-        return int(self._now)
+        return self._now
+
+    def schedule_at(self, event: Event, priority: EventPriority, tick: int) -> None:
+        """Schedule an event at a tick instead of after a delay.
+
+        Parameters
+        ----------
+        event : Event
+            Triggered.
+        priority : EventPriority
+            Among the events of that tick.
+        tick : int
+            Not in the past.
+        """
+        heappush(self._queue, (tick, priority, next(self._eid), event))
 
 
 def too_long(now: int) -> SimulationError:

@@ -1,16 +1,23 @@
 """Activities in service: SimPy events on one side, the arrays of the kernel on the other."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from hetsim.engine.resources import Activity, Usage
-from hetsim.kernels import fluid as kernel
+import numpy as np
 
-_N_SLOTS = 64
-"""Slots to begin with; they double when they run out."""
+from hetsim.engine.resources import BY_ORDER, Activity, Order, Usage
+from hetsim.kernels import batch
+from hetsim.kernels.state import NEVER as KERNEL_NEVER
+from hetsim.kernels.state import new_state, with_more_slots
+
+NEVER = 2**64
+"""Where there is no next end: after any tick."""
 
 
 class Fluid:
     """Rates and ends of all activities in service.
+
+    Compiled code is entered once for all that starts at a tick, and once for all that ends at it: the way in costs as
+    much as a small solution.
 
     Parameters
     ----------
@@ -18,38 +25,32 @@ class Fluid:
         What each kind of activity uses: one resource at least.
     capacities : sequence of float, shape (n_resources,)
         Amount per tick of each resource at tick 0.
+    n_slots : int
+        Room for so many activities at first; it doubles when it runs out.
+    changing : collection of int
+        Resources whose capacity changes.
     """
 
-    def __init__(self, usages: Sequence[Usage], capacities: Sequence[float]) -> None:
-        self._state = kernel.new_state(usages, capacities, _N_SLOTS)
-        self._active: dict[int, Activity] = {}
-        self._free = list(range(_N_SLOTS - 1, -1, -1))
-        self._next = kernel.NEVER
+    def __init__(
+        self, usages: Sequence[Usage], capacities: Sequence[float], n_slots: int, changing: Collection[int]
+    ) -> None:
+        self._usages = usages
+        self._capacities = list(capacities)
+        self._state = new_state(usages, capacities, n_slots, changing=changing)
+        self._active: dict[Order, Activity] = {}
+        self._next_end = NEVER
         self._is_touched = False
+        self._make_buffers(n_slots)
 
-    @property
-    def carried(self) -> list[float]:
-        """Amount that each resource has moved, of activities that have ended."""
-        return [float(amount) for amount in self._state.row(kernel.CARRIED, is_float=True)]
-
-    def add(self, activity: Activity, now: int) -> None:
-        """Put an activity in service; it moves from the next `resolve` on.
-
-        Parameters
-        ----------
-        activity : Activity
-            With a positive amount.
-        now : int
-            Tick.
-        """
-        while not self._free or not kernel.has_room(self._state, activity.kind):
-            n_slots = len(self._state.row(kernel.KIND))
-            self._state = kernel.with_more_slots(self._state)
-            self._free += range(2 * n_slots - 1, n_slots - 1, -1)
-        slot = self._free.pop()
-        self._active[slot] = activity
-        kernel.start(self._state, slot, activity.order, activity.kind, activity.amount, now)
-        self._is_touched = True
+    def _make_buffers(self, n_room: int) -> None:
+        """Make room to pass activities in and out; Python writes to and reads from the views faster than the arrays."""
+        self._n_room = n_room
+        self._starts = np.zeros(batch.N_COLUMNS * n_room, dtype=np.int64)
+        self._amounts = np.zeros(n_room)
+        self._ended = np.zeros(n_room, dtype=np.int64)
+        self._starts_view = self._starts.data.cast("B").cast("q")
+        self._amounts_view = self._amounts.data.cast("B").cast("d")
+        self._ended_view = self._ended.data.cast("B").cast("q")
 
     def set_capacity(self, resource: int, capacity: float) -> None:
         """Change a capacity from now on.
@@ -61,7 +62,8 @@ class Fluid:
         capacity : float
             Amount per tick.
         """
-        kernel.set_capacity(self._state, resource, capacity)
+        self._capacities[resource] = capacity
+        batch.set_capacity(resource, capacity, *self._state)
         self._is_touched = True
 
     def pop_ended(self, now: int) -> list[Activity]:
@@ -77,33 +79,57 @@ class Fluid:
         list of Activity
             By order.
         """
-        ended: list[Activity] = []
-        while self._next != kernel.NEVER and self._next <= now:
-            slot = kernel.pop_end(self._state, now)
-            ended.append(self._active.pop(slot))
-            self._free.append(slot)
-            self._next = kernel.next_end(self._state)
-            self._is_touched = True
-        ended.sort(key=lambda activity: activity.order)
+        ended = []
+        n_ended = self._n_room
+        while n_ended == self._n_room:
+            n_ended = batch.pop_ended(self._ended, now, *self._state)
+            ended += [self._active.pop(ident) for ident in self._ended_view[:n_ended]]
+        if len(ended) > 1:
+            ended.sort(key=BY_ORDER)
+        self._is_touched = True
         return ended
 
-    def resolve(self, now: int) -> int | None:
-        """Solve again each component that was touched since the last time.
+    def resolve(self, starting: Sequence[Activity], now: int) -> int:
+        """Put activities in service, and solve again each component that was touched since the last time.
 
         Parameters
         ----------
+        starting : sequence of Activity
+            With positive amounts, by order.
         now : int
             Tick.
 
         Returns
         -------
-        int or None
-            Tick at which the next activity ends; None where nothing moves.
+        int
+            Tick at which the next activity ends, or `NEVER`.
         """
-        if self._is_touched:
-            self._next = kernel.resolve(self._state, now)
-            self._is_touched = False
-        return None if self._next == kernel.NEVER else self._next
+        if starting:
+            self._write(starting)
+        elif not self._is_touched:
+            return self._next_end
+        self._is_touched = False
+        n_started, n_starting = 0, len(starting)
+        while True:
+            n_started, end = batch.start_and_resolve(
+                self._starts, self._amounts, n_started, n_starting, now, *self._state
+            )
+            if n_started == n_starting:
+                self._next_end = NEVER if end == KERNEL_NEVER else end
+                return self._next_end
+            self._state = with_more_slots(self._state)
+
+    def _write(self, starting: Sequence[Activity]) -> None:
+        """Write down what is to be started."""
+        if len(starting) > self._n_room:
+            self._make_buffers(2 * len(starting))
+        starts, amounts, i = self._starts_view, self._amounts_view, 0
+        for n, activity in enumerate(starting):
+            order = activity.order
+            self._active[order] = activity
+            starts[i], starts[i + 1] = order, activity.use.kind
+            amounts[n] = activity.amount
+            i += batch.N_COLUMNS
 
     def empty_resources(self) -> list[int]:
         """Return the resources without capacity that hold activities up.
@@ -113,9 +139,5 @@ class Fluid:
         list of int
             Indices, ascending.
         """
-        ints, capacity = self._state.ints, self._state.row(kernel.CAPACITY, is_float=True)
-        uses: set[int] = set()
-        for kind in ints[kernel.KIND, list(self._active)].tolist():
-            first, last = ints[kernel.FIRST, kind : kind + 2]
-            uses.update(ints[kernel.USED, first:last].tolist())
-        return sorted(resource for resource in uses if capacity[resource] == 0.0)
+        used = {resource for activity in self._active.values() for resource, _ in self._usages[activity.use.kind]}
+        return sorted(resource for resource in used if self._capacities[resource] == 0.0)

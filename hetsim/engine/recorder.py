@@ -1,12 +1,14 @@
 """What each rank did in each step, in ticks."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hetsim.model.result import IntArray, Trace
 
 
 class RankRecorder:
-    """One rank's column of a `Trace`.
+    """One rank's column of a `Trace`; lists, which Python fills faster than arrays.
 
     Parameters
     ----------
@@ -14,14 +16,13 @@ class RankRecorder:
         Steps.
     """
 
+    __slots__ = ("communication", "compute", "compute_end", "step_end")
+
     def __init__(self, n_steps: int) -> None:
-        self.step_end = np.zeros(n_steps, dtype=np.int64)
-        self.compute_end = np.zeros(n_steps, dtype=np.int64)
-        self.compute = np.zeros(n_steps, dtype=np.int64)
-        self.communication = np.zeros(n_steps, dtype=np.int64)
-        self._n_transfers = 0
-        self._busy_since = 0
-        self._busy_step = 0
+        self.step_end = [0] * n_steps
+        self.compute_end = [0] * n_steps
+        self.compute = [0] * n_steps
+        self.communication = [0] * n_steps
 
     def end_step(self, step: int, now: int) -> None:
         """Note the end of a step.
@@ -44,8 +45,26 @@ class RankRecorder:
         self.compute[step] += now - start
         self.compute_end[step] = now
 
-    def start_transfer(self, step: int, now: int) -> None:
-        """Note that a transfer of this rank sets out.
+
+class TransferRecorder:
+    """The transfers of one program: the time in which any is under way counts for the step in which the first set out.
+
+    Parameters
+    ----------
+    ranks : sequence of RankRecorder
+        For whom it counts.
+    """
+
+    __slots__ = ("_busy_since", "_busy_step", "_n_transfers", "_ranks")
+
+    def __init__(self, ranks: Sequence[RankRecorder]) -> None:
+        self._ranks = ranks
+        self._n_transfers = 0
+        self._busy_since = 0
+        self._busy_step = 0
+
+    def start(self, step: int, now: int) -> None:
+        """Note that a transfer sets out.
 
         Parameters
         ----------
@@ -56,8 +75,8 @@ class RankRecorder:
             self._busy_since, self._busy_step = now, step
         self._n_transfers += 1
 
-    def end_transfer(self, now: int) -> None:
-        """Note that a transfer of this rank arrived.
+    def end(self, now: int) -> None:
+        """Note that a transfer arrived.
 
         Parameters
         ----------
@@ -66,7 +85,8 @@ class RankRecorder:
         """
         self._n_transfers -= 1
         if self._n_transfers == 0:
-            self.communication[self._busy_step] += now - self._busy_since
+            for rank in self._ranks:
+                rank.communication[self._busy_step] += now - self._busy_since
 
 
 def trace_of(recorders: list[RankRecorder]) -> Trace:
@@ -84,7 +104,8 @@ def trace_of(recorders: list[RankRecorder]) -> Trace:
     """
 
     def stack(name: str) -> IntArray:
-        return np.stack([getattr(recorder, name) for recorder in recorders], axis=1)
+        by_rank = np.array([getattr(recorder, name) for recorder in recorders], dtype=np.int64)
+        return np.ascontiguousarray(by_rank.T)
 
     return Trace(
         step_end=stack("step_end"),

@@ -1,7 +1,7 @@
-"""GPUs, CPUs and links as SimPy resources, and the activities that use them."""
+"""GPUs, CPUs, links and latencies as SimPy resources, and the activities that use them."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simpy.resources import base
 
@@ -16,54 +16,89 @@ Order = int
 ITERATION_BITS = 31
 """Low bits of an order that hold the iteration."""
 
+BY_ORDER = attrgetter("order")
+"""Sorts activities."""
+
+_BY_ARRIVAL = attrgetter("arrived", "order")
+
 Usage = tuple[tuple[int, float], ...]
 """Resources of an activity, each with its use for one unit of progress."""
 
 
-class Activity(base.Put["Shared"]):
-    """Use of one or more resources until an amount is done; as a SimPy event it triggers at its end.
+class Use(Protocol):
+    """What all activities of one instruction have in common."""
+
+    @property
+    def home(self) -> "Shared | None":
+        """Where work queues, or the first link of a transfer; None where there is only a latency."""
+
+    @property
+    def kind(self) -> int:
+        """All the resources, an index into the usages of the simulation."""
+
+    @property
+    def ticks(self) -> int:
+        """How long a latency holds each before."""
+
+    def end(self, activity: "Activity", now: int) -> None:
+        """Do what follows when one is over, at a tick."""
+
+
+class Activity(base.Put["Resource"]):
+    """Use of one or more resources until an amount is done; a SimPy event, for a process that waits for its end.
 
     Parameters
     ----------
-    resource : Shared
-        Where it queues; for a transfer the first link.
-    kind : int
-        Which resources it uses, an index into the usages of its simulation.
+    resource : Resource
+        Where it begins.
+    use : Use
+        Of what, and what follows.
     amount : float
         Device ticks of work, or bytes.
     order : Order
         Its place among the things of one tick.
-    on_end : callable or None
-        Called at its end; None where a process waits for the event.
+    now : int
+        Present tick.
     """
 
-    def __init__(
-        self,
-        resource: "Shared",
-        *,
-        kind: int,
-        amount: float,
-        order: Order,
-        on_end: Callable[[], None] | None = None,
-    ) -> None:
-        self.kind = kind
+    def __init__(self, resource: "Resource", use: Use, amount: float, order: Order, now: int) -> None:
+        # As SimPy's own events do, without the constructors of the parents. Nothing is ever got out of these resources,
+        # so that there is nobody to tell that something was put in.
+        self.env = resource.clock
+        self.callbacks = []
+        self.resource = resource
+        self.use = use
         self.amount = amount
         self.order = order
-        self.on_end = on_end
-        self.home = resource
-        self.arrived = resource.clock.tick
-        super().__init__(resource)
+        self.arrived = now
+        resource.take(self)
+
+    def pass_on(self, now: int) -> None:
+        """Leave a latency.
+
+        Parameters
+        ----------
+        now : int
+            Tick.
+        """
+        home = self.use.home
+        if home is None:
+            self.use.end(self, now)
+        else:
+            self.resource = home
+            self.arrived = now
+            home.take(self)
 
 
-class Shared(base.BaseResource[Activity, base.Get["Shared"]]):
-    """A resource whose activities are served all at once and share its capacity max-min fairly.
+class Resource(base.BaseResource[Activity, Any]):
+    """What activities can be put into.
 
     Parameters
     ----------
     env : Clock
         Clock.
     settlement : Settlement
-        Where activities are admitted: the resource itself grants nothing outside a settlement.
+        Where activities start and end: nothing does outside it, so that the order of processes cannot matter.
     name : str
         For messages.
     limit : float
@@ -74,40 +109,84 @@ class Shared(base.BaseResource[Activity, base.Get["Shared"]]):
         super().__init__(env, limit)
         self.clock = env
         self.name = name
-        self.n_served = 0
         self._settlement = settlement
 
-    def _trigger_put(self, _get_event: object) -> None:
-        """Ask for a settlement instead of granting at once, so that the order of processes cannot matter."""
-        if self.put_queue:
-            self._settlement.touch(self)
+    def take(self, activity: Activity) -> None:
+        """Let an activity in.
 
-    def _do_put(self, event: Activity) -> bool:
-        """Admit an activity if there is room."""
-        if self.n_served >= self._capacity:
-            return False
-        self.n_served += 1
-        self._settlement.admit(event)
-        return True
-
-    def grant(self) -> None:
-        """Admit what waits, by order, while there is room."""
-        self.put_queue = sorted(self.put_queue, key=_order_of)
-        while self.put_queue and self._do_put(self.put_queue[0]):
-            self.put_queue.pop(0)
+        Parameters
+        ----------
+        activity : Activity
+            That uses this resource.
+        """
+        raise NotImplementedError(self)
 
     def release(self) -> None:
-        """Let one activity go; what waits is granted in the same settlement."""
-        self.n_served -= 1
-        if self.put_queue:
-            self._settlement.touch(self)
+        """Let one activity go."""
+
+
+class Latency(Resource):
+    """The delay of a way: any number of messages at once, each held for its own time."""
+
+    def take(self, activity: Activity) -> None:
+        """Hold a message.
+
+        Parameters
+        ----------
+        activity : Activity
+            The message.
+        """
+        self._settlement.hold(activity, activity.arrived + activity.use.ticks)
+
+
+class Shared(Resource):
+    """A resource whose activities are served all at once and share its capacity max-min fairly."""
+
+    def take(self, activity: Activity) -> None:
+        """Serve an activity; none has to queue.
+
+        Parameters
+        ----------
+        activity : Activity
+            That uses this resource.
+        """
+        self._settlement.admit(activity)
 
 
 class Device(Shared):
     """A GPU: one activity at a time, first come first served."""
 
+    put_queue: list[Activity]
+
     def __init__(self, env: Clock, settlement: "Settlement", name: str) -> None:
         super().__init__(env, settlement, name, limit=1)
+        self._is_busy = False
+
+    def take(self, activity: Activity) -> None:
+        """Let an activity queue.
+
+        Parameters
+        ----------
+        activity : Activity
+            That uses this device.
+        """
+        self.put_queue.append(activity)
+        self._settlement.touch(self)
+
+    def release(self) -> None:
+        """Let the activity go; what waits is granted in the same settlement."""
+        self._is_busy = False
+        if self.put_queue:
+            self._settlement.touch(self)
+
+    def grant(self) -> None:
+        """Serve the first in the queue, by arrival and order, if nothing is served."""
+        if self._is_busy or not self.put_queue:
+            return
+        if len(self.put_queue) > 1:
+            self.put_queue.sort(key=_BY_ARRIVAL)
+        self._is_busy = True
+        self._settlement.admit(self.put_queue.pop(0))
 
 
 class SharedDevice(Shared):
@@ -116,58 +195,3 @@ class SharedDevice(Shared):
 
 class Link(Shared):
     """One direction of a link: all transfers at once."""
-
-
-class Passage(base.Put["Latency"]):
-    """A message on its way through a latency; as a SimPy event it triggers when it is through.
-
-    Parameters
-    ----------
-    resource : Latency
-        What it passes.
-    ticks : int
-        How long.
-    order : Order
-        Its place among the things of one tick.
-    then : callable or None
-        Called at the end; None where a process waits for the event.
-    """
-
-    def __init__(self, resource: "Latency", *, ticks: int, order: Order, then: Callable[[], None] | None) -> None:
-        self.ticks = ticks
-        self.order = order
-        self.then = then
-        self.arrived = resource.clock.tick
-        super().__init__(resource)
-
-
-class Latency(base.BaseResource[Passage, base.Get["Latency"]]):
-    """The delay of a way: any number of messages at once, each held for its own time.
-
-    Parameters
-    ----------
-    env : Clock
-        Clock.
-    settlement : Settlement
-        Where messages are taken in and let out.
-    """
-
-    def __init__(self, env: Clock, settlement: "Settlement") -> None:
-        super().__init__(env, float("inf"))
-        self.clock = env
-        self._settlement = settlement
-
-    def _trigger_put(self, _get_event: object) -> None:
-        """Ask for a settlement instead of taking the message in at once."""
-        if self.put_queue:
-            self._settlement.touch(self)
-
-    def grant(self) -> None:
-        """Take in every message, by order."""
-        for passage in sorted(self.put_queue, key=_order_of):
-            self._settlement.hold(passage)
-        self.put_queue.clear()
-
-
-def _order_of(event: Activity | Passage) -> tuple[int, Order]:
-    return event.arrived, event.order

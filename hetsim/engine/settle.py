@@ -6,19 +6,23 @@ time is left, and re-solves the components that changed. A process that it wakes
 another settlement.
 """
 
-import heapq
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from operator import itemgetter
+from typing import Any
 
 from simpy.events import Event, EventPriority
 
 from hetsim.engine.clock import Clock, too_long
-from hetsim.engine.fluid import Fluid
-from hetsim.engine.resources import Activity, Latency, Order, Passage, Shared
+from hetsim.engine.fluid import NEVER, Fluid
+from hetsim.engine.resources import BY_ORDER, Activity, Device, Order
 from hetsim.model.plan import CapacityChange
 from hetsim.units import MAX_TICKS
 
 _LAST = EventPriority(9)
 """SimPy priority of a settlement: after every process of the tick (SimPy itself uses 0 and 1)."""
+
+_ORDER_OF_WAITING = itemgetter(1)
 
 
 class Counter:
@@ -36,6 +40,20 @@ class Counter:
         self.name = name
         self.value = 0
         self.waiting: list[tuple[int, Order, Event]] = []
+
+    def hold(self, threshold: int, order: Order, event: Event) -> None:
+        """Let an event wait until the counter is high enough.
+
+        Parameters
+        ----------
+        threshold : int
+            Value waited for, above the present one.
+        order : Order
+            Who waits.
+        event : Event
+            Triggered then.
+        """
+        heappush(self.waiting, (threshold, order, event))
 
 
 class Settlement:
@@ -59,28 +77,36 @@ class Settlement:
         self._env = env
         self._fluid = fluid
         self._changes = list(reversed(changes))
-        self._touched: dict[Shared | Latency, None] = {}
+        self._touched: dict[Device, None] = {}
         self._admitted: list[Activity] = []
+        self._starting: list[Activity] = []
         self._done: list[Activity] = []
-        self._pushes: list[tuple[Order, int]] = []
-        self._timers: list[tuple[int, Order, int, Passage]] = []
-        self._n_timers = 0
-        self._pending: int | None = None
+        self._pushes: list[Counter] = []
+        self._timers: list[tuple[int, Order, Activity]] = []
+        self._next_end = NEVER
+        self._pending = NEVER
+        self._is_due = False
         self._woken = False
+        # One event serves all settlements: each puts it back into the state in which SimPy takes it from its queue.
+        self._callbacks: list[Callable[[Any], None]] = [self._settle]
+        self._event = Event(env)
+        self._event.callbacks = self._callbacks
+        self._event._ok, self._event._value = True, None
 
-    def touch(self, resource: Shared | Latency) -> None:
-        """Let a resource grant in the settlement of this tick.
+    def touch(self, device: Device) -> None:
+        """Let a device grant in the settlement of this tick.
 
         Parameters
         ----------
-        resource : Shared or Latency
+        device : Device
             With something in its queue.
         """
-        self._touched[resource] = None
-        self._schedule(self._env.tick)
+        self._touched[device] = None
+        if not self._is_due:
+            self.start()
 
     def admit(self, activity: Activity) -> None:
-        """Start an activity in this settlement.
+        """Start an activity in the settlement of this tick.
 
         Parameters
         ----------
@@ -88,83 +114,82 @@ class Settlement:
             Granted by its resource.
         """
         self._admitted.append(activity)
+        if not self._is_due:
+            self.start()
 
-    def push(self, counter: int, order: Order) -> None:
+    def push(self, counter: Counter) -> None:
         """Raise a counter in the settlement of this tick.
 
         Parameters
         ----------
-        counter : int
-            Index.
-        order : Order
-            Who pushes.
+        counter : Counter
+            One of `counters`.
         """
-        self._pushes.append((order, counter))
-        self._schedule(self._env.tick)
+        self._pushes.append(counter)
+        if not self._is_due:
+            self.start()
 
-    def hold(self, passage: Passage) -> None:
-        """Let a message through after its time.
+    def hold(self, activity: Activity, until: int) -> None:
+        """Let a message through at its time.
 
         Parameters
         ----------
-        passage : Passage
-            Taken in at this tick.
+        activity : Activity
+            In its latency.
+        until : int
+            Tick.
         """
-        heapq.heappush(self._timers, (passage.arrived + passage.ticks, passage.order, self._n_timers, passage))
-        self._n_timers += 1
+        heappush(self._timers, (until, activity.order, activity))
+        if not self._is_due:
+            self.start()
 
-    def reach(self, counter: int, threshold: int, order: Order) -> Event:
-        """Return an event that triggers when a counter is at least `threshold`.
+    def wake(self, event: Event) -> None:
+        """Let the process that waits for an event go on, at the tick of the settlement under way.
 
         Parameters
         ----------
-        counter : int
-            Index.
-        threshold : int
-            Value waited for, above the present one.
-        order : Order
-            Who waits.
-
-        Returns
-        -------
-        Event
+        event : Event
             Not triggered yet.
         """
-        event = Event(self._env)
-        self.counters[counter].waiting.append((threshold, order, event))
-        return event
+        event.succeed()
+        self._woken = True
 
     def start(self) -> None:
-        """Schedule the first settlement."""
+        """Let a settlement come at this tick; the one under way is one of its tick."""
+        self._is_due = True
         self._schedule(self._env.tick)
 
     def _schedule(self, tick: int) -> None:
-        if self._pending is not None and self._pending <= tick:
+        """Let a settlement come at a tick or before."""
+        if tick >= self._pending:
             return
         if tick >= MAX_TICKS:
             raise too_long(self._env.tick)
         self._pending = tick
-        event = Event(self._env)
-        event._ok, event._value = True, None
-        event.callbacks.append(self._settle)
-        self._env.schedule(event, _LAST, tick - self._env.tick)
+        self._env.schedule_at(self._event, _LAST, tick)
 
-    def _settle(self, _event: Event) -> None:
+    def _settle(self, event: Event) -> None:
+        event.callbacks = self._callbacks
         now = self._env.tick
-        if self._pending is None or self._pending > now:
+        if self._pending != now:
             return  # an earlier settlement was wanted after this one was scheduled, and has done its work
-        self._pending = None
+        self._is_due = True
         self._woken = False
-        self._change(now)
+        if self._changes:
+            self._change(now)
         self._complete(now)
-        while self._pushes or self._touched:
-            self._settle_pushes()
-            self._grant(now)
-            self._complete(now)
-        if self._woken:
-            self._schedule(now)
-            return
-        self._schedule_next(self._fluid.resolve(now))
+        while self._pushes or self._touched or self._admitted:
+            if self._pushes:
+                self._settle_pushes()
+            if self._touched:
+                self._grant()
+            if self._admitted:
+                self._start()
+            if self._done:
+                self._complete(now)
+        self._pending = NEVER
+        self._is_due = self._woken
+        self._schedule(now if self._woken else self._next_tick(now))
 
     def _change(self, now: int) -> None:
         while self._changes and self._changes[-1].tick <= now:
@@ -173,59 +198,55 @@ class Settlement:
 
     def _complete(self, now: int) -> None:
         """End what is due: transfers and work, then messages on their way."""
-        self._done += self._fluid.pop_ended(now)
         done, self._done = self._done, []
+        if self._next_end <= now:
+            done += self._fluid.pop_ended(now)
+            self._next_end = NEVER
         for activity in done:
-            activity.home.release()
-            self._end(activity, activity.on_end)
-        while self._timers and self._timers[0][0] <= now:
-            passage = heapq.heappop(self._timers)[3]
-            self._end(passage, passage.then)
-
-    def _end(self, event: Activity | Passage, action: Callable[[], None] | None) -> None:
-        self.n_events += 1
-        if action is None:
-            self._wake(event)
-        else:
-            action()
-
-    def _wake(self, event: Event) -> None:
-        event.succeed()
-        self._woken = True
+            self.n_events += 1
+            activity.resource.release()
+            activity.use.end(activity, now)
+        timers = self._timers
+        while timers and timers[0][0] <= now:
+            self.n_events += 1
+            heappop(timers)[2].pass_on(now)
 
     def _settle_pushes(self) -> None:
-        pushes, self._pushes = sorted(self._pushes), []
-        raised: dict[int, None] = {}
-        for _, index in pushes:
-            self.counters[index].value += 1
-            raised[index] = None
+        pushes, self._pushes = self._pushes, []
         self.n_events += len(pushes)
-        ready: list[tuple[Order, Event]] = []
-        for index in raised:
-            counter = self.counters[index]
-            if counter.waiting:
-                ready += [(order, event) for least, order, event in counter.waiting if least <= counter.value]
-                counter.waiting = [entry for entry in counter.waiting if entry[0] > counter.value]
-        ready.sort(key=lambda entry: entry[0])
-        for _, event in ready:
-            self._wake(event)
+        ready: list[tuple[int, Order, Event]] = []
+        for counter in pushes:
+            counter.value += 1
+            waiting = counter.waiting
+            while waiting and waiting[0][0] <= counter.value:
+                ready.append(heappop(waiting))
+        if len(ready) > 1:
+            ready.sort(key=_ORDER_OF_WAITING)
+        for _, _, event in ready:
+            event.succeed()
+            self._woken = True
 
-    def _grant(self, now: int) -> None:
-        resources, self._touched = self._touched, {}
-        for resource in resources:
-            resource.grant()
-        admitted, self._admitted = sorted(self._admitted, key=lambda activity: activity.order), []
+    def _grant(self) -> None:
+        devices, self._touched = self._touched, {}
+        for device in devices:
+            device.grant()
+
+    def _start(self) -> None:
+        admitted, self._admitted = self._admitted, []
+        if len(admitted) > 1:
+            admitted.sort(key=BY_ORDER)
         for activity in admitted:
             if activity.amount > 0.0:
-                self._fluid.add(activity, now)
+                self._starting.append(activity)
             else:
                 self._done.append(activity)
 
-    def _schedule_next(self, next_end: int | None) -> None:
-        due = [] if next_end is None else [next_end]
-        if self._timers:
-            due.append(self._timers[0][0])
-        if self._changes:
-            due.append(self._changes[-1].tick)
-        if due:
-            self._schedule(min(due))
+    def _next_tick(self, now: int) -> int:
+        """Solve again what changed, and return the tick of the next thing that happens."""
+        tick = self._next_end = self._fluid.resolve(self._starting, now)
+        self._starting.clear()
+        if self._timers and self._timers[0][0] < tick:
+            tick = self._timers[0][0]
+        if self._changes and self._changes[-1].tick < tick:
+            tick = self._changes[-1].tick
+        return tick

@@ -2,19 +2,23 @@
 
 import numpy as np
 
+from hetsim.engine.carried import Carried
 from hetsim.engine.clock import Clock, too_long
 from hetsim.engine.fluid import Fluid
 from hetsim.engine.interpreter import Interpreter, Machine
-from hetsim.engine.recorder import RankRecorder, trace_of
+from hetsim.engine.recorder import RankRecorder, TransferRecorder, trace_of
 from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice, Usage
 from hetsim.engine.settle import Settlement
 from hetsim.errors import DeadlockError
 from hetsim.kernels.draws import lognormal_factors
 from hetsim.model.plan import Flow, Plan, Program, Push, Work, usage_of
-from hetsim.model.result import IntArray, PlanRun
+from hetsim.model.result import PlanRun
 from hetsim.units import MAX_TICKS, to_seconds
 
 _KINDS: dict[str, type[Shared]] = {"device": Device, "shared-device": SharedDevice, "link": Link}
+_SLOTS = 64
+"""Room for so many activities in service at first, where the programs are few."""
+
 _SHOWN = 8
 """A deadlock message names this many programs at most."""
 
@@ -43,29 +47,47 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
     """
     env = Clock()
     kinds = _kinds_of(plan)
-    fluid = Fluid(list(kinds), [resource.capacity for resource in plan.resources])
+    fluid = Fluid(
+        list(kinds),
+        [resource.capacity for resource in plan.resources],
+        max(_SLOTS, 2 * len(plan.programs)),
+        {change.resource for change in plan.changes},
+    )
     settlement = Settlement(env, fluid, plan.counters, plan.changes)
     resources = tuple(_KINDS[resource.kind](env, settlement, resource.name) for resource in plan.resources)
     machine = Machine(
-        env=env, settlement=settlement, resources=resources, latency=Latency(env, settlement), kinds=kinds
+        env=env, settlement=settlement, resources=resources, latency=Latency(env, settlement, "latency"), kinds=kinds
     )
-    recorders: list[list[RankRecorder]] = [[] for _ in plan.jobs]
+    recorders = {
+        (program.job, program.rank): RankRecorder(program.n_iterations)
+        for program in plan.programs
+        if program.rank >= 0
+    }
     interpreters = []
     first = 0
     for program in plan.programs:
-        recorder = RankRecorder(program.n_iterations) if program.rank >= 0 else None
-        if recorder is not None:
-            recorders[program.job].append(recorder)
-        ticks = _work_ticks(program, seed, replication)
-        interpreters.append(Interpreter(machine, program, first, ticks, recorder))
+        counted = [recorders[program.job, rank] for rank in program.senders]
+        interpreters.append(
+            Interpreter(
+                machine,
+                program,
+                first,
+                _work_ticks(program, seed, replication),
+                recorder=recorders.get((program.job, program.rank)),
+                transfers=TransferRecorder(counted) if counted else None,
+            )
+        )
         first += len(program.body)
     settlement.start()
     env.run()
     _check_ended(interpreters, plan, fluid, env.tick)
-    jobs = tuple(trace_of(ranks) for ranks in recorders)
+    jobs = tuple(
+        trace_of([recorder for (owner, _), recorder in recorders.items() if owner == job])
+        for job in range(len(plan.jobs))
+    )
     return PlanRun(
         jobs=jobs,
-        carried=np.array(fluid.carried),
+        carried=Carried(plan).amounts(np.concatenate([interpreter.done for interpreter in interpreters])),
         end=max((int(trace.step_end.max(initial=0)) for trace in jobs), default=0),
         n_events=settlement.n_events,
     )
@@ -77,7 +99,7 @@ def _kinds_of(plan: Plan) -> dict[Usage, int]:
     return {usage: index for index, usage in enumerate(dict.fromkeys(usage for usage in usages if usage))}
 
 
-def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, IntArray]:
+def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, list[float]]:
     """Draw the duration of each work of each iteration, rounded up to a tick."""
     drawn = {}
     for position, work in enumerate(program.body):
@@ -91,7 +113,7 @@ def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, IntA
         ticks = np.ceil(work.ticks * factors)
         if ticks.sum() >= MAX_TICKS:
             raise too_long(0)
-        drawn[position] = ticks.astype(np.int64)
+        drawn[position] = ticks.tolist()
     return drawn
 
 

@@ -90,13 +90,15 @@ def _devices(setup: Setup, record: Record) -> Iterator[Input]:
 
 def _links(setup: Setup, record: Record) -> Iterator[Input]:
     carried = {frozenset(link.link.split(">")) for link in record.links}
-    alike: dict[tuple[float, float, str], list[Link]] = {}
+    alike: dict[tuple[float, float, float, str], list[Link]] = {}
     for link in setup.cluster.links:
         if frozenset((link.a, link.b)) in carried:
-            alike.setdefault((link.bytes_per_s, link.latency_s, link.source), []).append(link)
-    for (bytes_per_s, latency_s, source), links in alike.items():
+            key = (link.bytes_per_s, link.latency_s, link.queue_bytes, link.source)
+            alike.setdefault(key, []).append(link)
+    for (bytes_per_s, latency_s, queue_bytes, source), links in alike.items():
         more = f" and {len(links) - 1} more" if len(links) > 1 else ""
-        figures = f"{format_si(bytes_per_s, 'B/s')} each way, {format_si(latency_s, 's')}"
+        queue = f", holding {format_si(queue_bytes, 'B')}" if queue_bytes else ""
+        figures = f"{format_si(bytes_per_s, 'B/s')} each way, {format_si(latency_s, 's')}{queue}"
         yield _stated(f"link {links[0].a} to {links[0].b}{more}: {figures}", source)
 
 

@@ -3,183 +3,62 @@
 An activity (a transfer, or work on a device) uses each of its resources at ``coefficient * rate``. Rates are max-min
 fair: they rise together until a resource is full, which freezes its activities (progressive filling; Bertsekas and
 Gallager, "Data Networks", 2nd edition 1992, section 6.5.2). Only the connected component of resources that changed is
-solved again, its members in the order of their idents, so that rates do not depend on which slots are free.
+solved again. Activities enter the lists of their resources in the order of tick and ident, and the resources that fill
+at one level are taken in ascending order, so that no rate depends on who started first within a tick, or on free slots.
 
 What remains of an activity is brought forward only when its rate changes, to ``remaining - rate * elapsed``; its end is
 ``since + ceil(remaining / rate)``.
+
+Two things are known before the first activity starts. A resource that can never be full before another one that all
+its activities use as well is left out (`binding_usages`). A resource whose activities then use nothing else is a
+*pool*: they all move at one rate, so one number says how much each has been served, and an activity that starts when
+that number is v ends when it is ``v + amount`` (virtual time; Parekh and Gallager 1993, doi:10.1109/90.234856, for
+equal weights). A change in a pool takes the same time however many activities it has.
 """
 
-import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
-from hetsim.kernels.jit import jit_without_allocation
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-NEVER = -1
-"""End of an activity whose rate is zero."""
-
-END_OF_TIME = 2**63 - 1
-"""Tick that no activity reaches: the end of one that would outlast the clock."""
-
-_NONE = -1
-
-KIND, IDENT, SINCE, END, MET, MEMBERS = 0, 1, 2, 3, 4, 5
-"""Rows by slot: usage of the activity (-1 in a free slot), a number of its own that orders members, tick of
-`REMAINING`, tick of the end; the last two are scratch."""
-
-HEAD, TOUCHED, IS_TOUCHED, SEEN, COMPONENT = 6, 7, 8, 9, 10
-"""Rows by resource: first node of the list of its users; the list of resources to be solved again and whether one is
-in it; the last two are scratch. A node is one use of a resource by one activity."""
-
-BEFORE, AFTER, HEAP_END, HEAP_SLOT = 11, 12, 13, 14
-"""Rows by node: neighbours in the list of its resource. Rows of a binary heap of ends; an entry whose end is no longer
-that of its slot is void."""
-
-NODE_SLOT, NODE_NEXT, FIRST_NODE = 18, 19, 20
-"""Rows by node: whose use it is, and the next node of the same activity, or the next free one. Row by slot: the first
-node of its activity."""
-
-N_USERS = 21
-"""Row by resource: how many activities use it."""
-
-FIRST, USED, COUNTS = 15, 16, 17
-"""Kind k of activity uses ``USED[FIRST[k]:FIRST[k + 1]]``; numbers of which there is one each."""
-
-AMOUNT, REMAINING, RATE = 0, 1, 2
-"""Rows by slot: in all, left at tick `SINCE`, per tick."""
-
-CAPACITY, CARRIED, LEFT, LOAD = 3, 4, 5, 6
-"""Rows by resource: amount per tick, amount moved by activities that have ended; the last two are scratch."""
-
-COEFFICIENT, FRESH, QUOTIENT = 7, 8, 9
-"""Row beside `USED`: use of the resource for each unit of rate. Row by member: its new rate. Row by
-resource: the rate at which it fills."""
-
-_N_INT_ROWS, _N_FLOAT_ROWS = 22, 10
-_N_HEAP, _N_TOUCHED, _STAMP, _N_NODES, _N_SLOTS, _N_RESOURCES, _FREE_NODE, _N_FREE_NODES = 0, 1, 2, 3, 4, 5, 6, 7
-_USES_PER_SLOT = 8
+from hetsim.kernels.ends import set_end, sift_down, take_out
+from hetsim.kernels.jit import inlined, jit_without_allocation
+from hetsim.kernels.maxmin import end_after, enter_lists, leave_slot, solve, solve_star, take_slot, touch
+from hetsim.kernels.pointers import advanced
+from hetsim.kernels.state import (
+    CAPACITY,
+    ENTITY,
+    FIRST_PLACE,
+    FREE_SLOT,
+    HEAD,
+    IDENT,
+    IS_TOUCHED,
+    N_FREE_NODES,
+    N_HEAP,
+    N_NEW,
+    N_PLACES,
+    N_RESOURCES,
+    N_TOUCHED,
+    N_USERS,
+    NEVER,
+    NONE,
+    ROOM,
+    SEEN,
+    SERVED,
+    SERVED_SINCE,
+    SHARE,
+    STAMP,
+    START,
+    TICK,
+    Tables,
+)
 
 
-class State(NamedTuple):
-    """Resources and activities of one simulation; made by `new_state`, changed by the functions below.
-
-    Two tables and not an array for each row: numba counts references to every array of every call.
+@inlined
+def has_room(tables: Tables, kind: int) -> bool:
+    """Return whether there is room for one more activity; in a pool, room is made.
 
     Parameters
     ----------
-    ints : IntArray, shape (22, size)
-        Rows named above.
-    floats : FloatArray, shape (10, size)
-        Rows named above.
-    """
-
-    ints: npt.NDArray[np.int64]
-    floats: npt.NDArray[np.float64]
-
-    def row(self, row: int, *, is_float: bool = False) -> npt.NDArray[Any]:
-        """Return one row by resource or by slot, without the unused end of the table.
-
-        Parameters
-        ----------
-        row : int
-            Name of the row.
-        is_float : bool
-            Which table.
-
-        Returns
-        -------
-        ndarray
-            A view.
-        """
-        by_slot = row <= RATE if is_float else row <= MEMBERS
-        n = int(self.ints[COUNTS, _N_SLOTS if by_slot else _N_RESOURCES])
-        return self.floats[row, :n] if is_float else self.ints[row, :n]
-
-
-def new_state(usages: Sequence[Sequence[tuple[int, float]]], capacity: Sequence[float], n_slots: int) -> State:
-    """Return a state without activities.
-
-    Parameters
-    ----------
-    usages : sequence of sequence of (int, float), shape (n_kinds,)
-        Resources of each kind of activity, each with its positive coefficient; no resource twice, one at least.
-    capacity : sequence of float, shape (n_resources,)
-        Not negative.
-    n_slots : int
-        Activities in service at most.
-
-    Returns
-    -------
-    State
-        Empty.
-    """
-    n_resources, width = len(capacity), max((len(usage) for usage in usages), default=1)
-    n_nodes = n_slots * min(width, _USES_PER_SLOT) + 2 * width
-    flat = [entry for usage in usages for entry in usage]
-    size = max(n_nodes, 4 * n_slots + 16, n_resources, len(usages) + 1, len(flat))
-    state = _empty(size)
-    ints, floats = state
-    ints[FIRST, : len(usages) + 1] = np.cumsum([0, *(len(usage) for usage in usages)])
-    ints[USED, : len(flat)] = [resource for resource, _ in flat]
-    floats[COEFFICIENT, : len(flat)] = [use for _, use in flat]
-    floats[CAPACITY, :n_resources] = capacity
-    ints[COUNTS, _N_SLOTS], ints[COUNTS, _N_RESOURCES] = n_slots, n_resources
-    ints[COUNTS, _FREE_NODE] = _NONE
-    _free_nodes(state, n_nodes)
-    return state
-
-
-def _empty(size: int) -> State:
-    ints, floats = np.zeros((_N_INT_ROWS, size), dtype=np.int64), np.zeros((_N_FLOAT_ROWS, size))
-    for row in (KIND, END, HEAD, BEFORE, AFTER):
-        ints[row] = _NONE
-    return State(ints, floats)
-
-
-def _free_nodes(state: State, n_nodes: int) -> None:
-    """Add nodes to the free ones, up to a number of nodes in all."""
-    first = int(state.ints[COUNTS, _N_NODES])
-    state.ints[NODE_NEXT, first:n_nodes] = [*range(first + 1, n_nodes), state.ints[COUNTS, _FREE_NODE]]
-    state.ints[COUNTS, _FREE_NODE] = first
-    state.ints[COUNTS, _N_FREE_NODES] += n_nodes - first
-    state.ints[COUNTS, _N_NODES] = n_nodes
-
-
-def with_more_slots(state: State) -> State:
-    """Return the same state with twice as many slots.
-
-    Parameters
-    ----------
-    state : State
-        Not to be used any more.
-
-    Returns
-    -------
-    State
-        A copy.
-    """
-    size = state.ints.shape[1]
-    more = _empty(2 * size)
-    more.ints[:, :size], more.floats[:, :size] = state.ints, state.floats
-    more.ints[COUNTS, _N_SLOTS] *= 2
-    _free_nodes(more, 2 * int(state.ints[COUNTS, _N_NODES]))
-    return more
-
-
-@jit_without_allocation
-def has_room(state: State, kind: int) -> bool:
-    """Return whether there are nodes for one more activity.
-
-    Parameters
-    ----------
-    state : State
-        Not changed.
+    tables : Tables
+        Changed.
     kind : int
         What the activity uses.
 
@@ -188,197 +67,121 @@ def has_room(state: State, kind: int) -> bool:
     bool
         If not, the state needs more slots.
     """
-    n_uses = state.ints[FIRST, kind + 1] - state.ints[FIRST, kind]
-    return bool(state.ints[COUNTS, _N_FREE_NODES] >= n_uses)
+    resource = tables.used[tables.first[kind]]
+    room = tables.resource[8 * resource + ROOM]
+    if room > 0:
+        if tables.resource[8 * resource + HEAD] + tables.resource[8 * resource + N_USERS] < room:
+            return True
+        return bool(_make_room(tables, resource))
+    n_uses = tables.first[kind + 1] - tables.first[kind]
+    return bool(tables.counts[FREE_SLOT] != NONE and tables.counts[N_FREE_NODES] >= n_uses)
 
 
 @jit_without_allocation
-def touch(state: State, resource: int) -> None:
-    """Let a resource's component be solved again by the next `resolve`.
-
-    Parameters
-    ----------
-    state : State
-        Changed.
-    resource : int
-        Index.
-    """
-    if not state.ints[IS_TOUCHED, resource]:
-        state.ints[IS_TOUCHED, resource] = 1
-        state.ints[TOUCHED, state.ints[COUNTS, _N_TOUCHED]] = resource
-        state.ints[COUNTS, _N_TOUCHED] += 1
+def _make_room(tables: Tables, resource: int) -> bool:
+    """Move the members of a full pool to its beginning, or if they fill it all to a place twice as large."""
+    row = advanced(tables.resource, 8 * resource)
+    start, first, n = row[START], row[START] + row[HEAD], row[N_USERS]
+    if 2 * n > row[ROOM]:
+        if tables.counts[FIRST_PLACE] + 2 * row[ROOM] > tables.counts[N_PLACES]:
+            return bool(n < row[ROOM]) and _shifted(tables, resource, first, start)
+        start = tables.counts[FIRST_PLACE]
+        row[ROOM] *= 2
+        tables.counts[FIRST_PLACE] += row[ROOM]
+    return _shifted(tables, resource, first, start)
 
 
 @jit_without_allocation
-def set_capacity(state: State, resource: int, capacity: float) -> None:
+def _shifted(tables: Tables, resource: int, first: int, start: int) -> bool:
+    """Move the members of a pool; the new place begins before the old one or does not overlap."""
+    for i in range(tables.resource[8 * resource + N_USERS]):
+        tables.place[start + i] = tables.place[first + i]
+        tables.tag[start + i] = tables.tag[first + i]
+    tables.resource[8 * resource + START], tables.resource[8 * resource + HEAD] = start, 0
+    return True
+
+
+@inlined
+def set_capacity(tables: Tables, resource: int, capacity: float) -> None:
     """Change a capacity from now on.
 
     Parameters
     ----------
-    state : State
+    tables : Tables
         Changed.
     resource : int
-        Index.
+        Index, one of those that were said to change.
     capacity : float
         Amount per tick.
     """
-    state.floats[CAPACITY, resource] = capacity
-    touch(state, resource)
+    tables.resource_floats[8 * resource + CAPACITY] = capacity
+    touch(tables, resource)
 
 
-@jit_without_allocation
-def start(state: State, slot: int, ident: int, kind: int, amount: float, now: int) -> None:
-    """Put an activity in a free slot, where `has_room` says so; it moves from the next `resolve` on.
+@inlined
+def start(tables: Tables, ident: int, kind: int, amount: float, now: int) -> None:
+    """Put an activity in service, where `has_room` says so; it moves from the next `resolve` on.
 
     Parameters
     ----------
-    state : State
+    tables : Tables
         Changed.
-    slot, ident, kind : int
-        Where, which activity, and what it uses.
+    ident, kind : int
+        Which activity, and what it uses; no two in service have one ident.
     amount : float
         Positive.
     now : int
         Tick.
     """
-    state.ints[KIND, slot] = kind
-    state.ints[IDENT, slot] = ident
-    state.floats[AMOUNT, slot] = amount
-    state.floats[REMAINING, slot] = amount
-    state.floats[RATE, slot] = 0.0
-    state.ints[SINCE, slot] = now
-    state.ints[END, slot] = NEVER
-    last = _NONE
-    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-        resource = state.ints[USED, j]
-        node = state.ints[COUNTS, _FREE_NODE]
-        state.ints[COUNTS, _FREE_NODE] = state.ints[NODE_NEXT, node]
-        state.ints[COUNTS, _N_FREE_NODES] -= 1
-        state.ints[NODE_SLOT, node] = slot
-        if last == _NONE:
-            state.ints[FIRST_NODE, slot] = node
-        else:
-            state.ints[NODE_NEXT, last] = node
-        last = node
-        _link(state, resource, node)
-        state.ints[N_USERS, resource] += 1
-        touch(state, resource)
+    resource = tables.used[tables.first[kind]]
+    if tables.resource[8 * resource + ROOM] > 0:
+        _join_pool(tables, resource, ident, amount, now)
+    else:
+        take_slot(tables, ident, kind, amount, now)
 
 
-@jit_without_allocation
-def _link(state: State, resource: int, node: int) -> None:
-    """Put a node first in the list of its resource."""
-    old = state.ints[HEAD, resource]
-    state.ints[BEFORE, node] = _NONE
-    state.ints[AFTER, node] = old
-    if old != _NONE:
-        state.ints[BEFORE, old] = node
-    state.ints[HEAD, resource] = node
+@inlined
+def _join_pool(tables: Tables, resource: int, ident: int, amount: float, now: int) -> None:
+    row, floats = advanced(tables.resource, 8 * resource), advanced(tables.resource_floats, 8 * resource)
+    n = row[N_USERS]
+    if n == 0:
+        row[SERVED_SINCE], row[HEAD] = now, 0
+        floats[SHARE], floats[SERVED] = 0.0, 0.0
+    tag = floats[SERVED] + floats[SHARE] * np.float64(now - row[SERVED_SINCE]) + amount
+    head = row[START] + row[HEAD]
+    i = head + n
+    while i > head and tables.tag[i - 1] > tag:
+        tables.tag[i], tables.place[i] = tables.tag[i - 1], tables.place[i - 1]
+        i -= 1
+    tables.tag[i], tables.place[i] = tag, ident
+    row[N_USERS] = n + 1
+    touch(tables, resource)
 
 
-@jit_without_allocation
-def _remove(state: State, slot: int) -> None:
-    """Free a slot; its activity has moved all of its amount."""
-    kind = state.ints[KIND, slot]
-    node = state.ints[FIRST_NODE, slot]
-    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-        resource = state.ints[USED, j]
-        before, after = state.ints[BEFORE, node], state.ints[AFTER, node]
-        if before == _NONE:
-            state.ints[HEAD, resource] = after
-        else:
-            state.ints[AFTER, before] = after
-        if after != _NONE:
-            state.ints[BEFORE, after] = before
-        state.ints[N_USERS, resource] -= 1
-        state.floats[CARRIED, resource] += state.floats[COEFFICIENT, j] * state.floats[AMOUNT, slot]
-        touch(state, resource)
-        following = state.ints[NODE_NEXT, node]
-        state.ints[NODE_NEXT, node] = state.ints[COUNTS, _FREE_NODE]
-        state.ints[COUNTS, _FREE_NODE] = node
-        state.ints[COUNTS, _N_FREE_NODES] += 1
-        node = following
-    state.ints[KIND, slot] = _NONE
-    state.ints[END, slot] = NEVER
-
-
-@jit_without_allocation
-def _sift_up(state: State, i: int) -> None:
-    end, slot = state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i]
-    while i > 0:
-        parent = (i - 1) // 2
-        if state.ints[HEAP_END, parent] <= end:
-            break
-        state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = state.ints[HEAP_END, parent], state.ints[HEAP_SLOT, parent]
-        i = parent
-    state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = end, slot
-
-
-@jit_without_allocation
-def _pop_heap(state: State) -> None:
-    """Drop the first entry of the heap."""
-    state.ints[COUNTS, _N_HEAP] -= 1
-    n = state.ints[COUNTS, _N_HEAP]
-    end, slot = state.ints[HEAP_END, n], state.ints[HEAP_SLOT, n]
-    i = 0
-    while 2 * i + 1 < n:
-        child = 2 * i + 1
-        if child + 1 < n and state.ints[HEAP_END, child + 1] < state.ints[HEAP_END, child]:
-            child += 1
-        if state.ints[HEAP_END, child] >= end:
-            break
-        state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = state.ints[HEAP_END, child], state.ints[HEAP_SLOT, child]
-        i = child
-    state.ints[HEAP_END, i], state.ints[HEAP_SLOT, i] = end, slot
-
-
-@jit_without_allocation
-def _push_end(state: State, slot: int) -> None:
-    """Enter a slot's end; a heap full of void entries is made anew from the slots."""
-    if state.ints[COUNTS, _N_HEAP] == 4 * state.ints[COUNTS, _N_SLOTS] + 16:
-        state.ints[COUNTS, _N_HEAP] = 0
-        for other in range(state.ints[COUNTS, _N_SLOTS]):
-            if state.ints[END, other] != NEVER and other != slot:
-                _append_end(state, other)
-    _append_end(state, slot)
-
-
-@jit_without_allocation
-def _append_end(state: State, slot: int) -> None:
-    n = state.ints[COUNTS, _N_HEAP]
-    state.ints[HEAP_END, n], state.ints[HEAP_SLOT, n] = state.ints[END, slot], slot
-    state.ints[COUNTS, _N_HEAP] += 1
-    _sift_up(state, n)
-
-
-@jit_without_allocation
-def next_end(state: State) -> int:
+@inlined
+def next_end(tables: Tables) -> int:
     """Return the tick at which the next activity ends.
 
     Parameters
     ----------
-    state : State
-        Void entries are dropped.
+    tables : Tables
+        Not changed.
 
     Returns
     -------
     int
         Tick, or `NEVER`.
     """
-    while state.ints[COUNTS, _N_HEAP] > 0:
-        if state.ints[END, state.ints[HEAP_SLOT, 0]] == state.ints[HEAP_END, 0]:
-            return int(state.ints[HEAP_END, 0])
-        _pop_heap(state)
-    return NEVER
+    return int(tables.heap[TICK]) if tables.counts[N_HEAP] > 0 else NEVER
 
 
-@jit_without_allocation
-def pop_end(state: State, now: int) -> int:
+@inlined
+def pop_end(tables: Tables, now: int) -> int:
     """Take one activity that ends at this tick or before out of service.
 
     Parameters
     ----------
-    state : State
+    tables : Tables
         Changed.
     now : int
         Tick.
@@ -386,225 +189,59 @@ def pop_end(state: State, now: int) -> int:
     Returns
     -------
     int
-        Its slot, or -1 if there is none.
+        Its ident, or -1 if there is none.
     """
-    end = next_end(state)
-    if end == NEVER or end > now:
-        return _NONE
-    slot = state.ints[HEAP_SLOT, 0]
-    _pop_heap(state)
-    _remove(state, slot)
-    return int(slot)
+    if tables.counts[N_HEAP] == 0 or tables.heap[TICK] > now:
+        return NONE
+    entity = tables.heap[ENTITY]
+    n_resources = tables.counts[N_RESOURCES]
+    if entity < n_resources:
+        return int(_pop_from_pool(tables, entity, now))
+    slot = entity - n_resources
+    take_out(tables, 0)
+    leave_slot(tables, slot)
+    return int(tables.slot[8 * slot + IDENT])
 
 
-@jit_without_allocation
-def _gather(state: State, resource: int) -> tuple[int, int]:
-    """List the component of a resource: return how many resources and members it has."""
-    stamp = state.ints[COUNTS, _STAMP]
-    n_resources, n_members, front = 1, 0, 0
-    state.ints[COMPONENT, 0] = resource
-    state.ints[SEEN, resource] = stamp
-    while front < n_resources:
-        node = state.ints[HEAD, state.ints[COMPONENT, front]]
-        front += 1
-        while node != _NONE:
-            slot = state.ints[NODE_SLOT, node]
-            if state.ints[MET, slot] != stamp:
-                state.ints[MET, slot] = stamp
-                state.ints[MEMBERS, n_members] = slot
-                n_members += 1
-                kind = state.ints[KIND, slot]
-                for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-                    other = state.ints[USED, j]
-                    if state.ints[SEEN, other] != stamp:
-                        state.ints[SEEN, other] = stamp
-                        state.ints[COMPONENT, n_resources] = other
-                        n_resources += 1
-            node = state.ints[AFTER, node]
-    _sort_by_ident(state, n_members)
-    return n_resources, n_members
-
-
-@jit_without_allocation
-def _sort_by_ident(state: State, n_members: int) -> None:
-    """Sort the members of the component in place: Shell's method, Ciura's gaps (doi:10.1007/3-540-44669-9_12)."""
-    for gap in (1750, 701, 301, 132, 57, 23, 10, 4, 1):
-        for i in range(gap, n_members):
-            slot = state.ints[MEMBERS, i]
-            j = i - gap
-            while j >= 0 and state.ints[IDENT, state.ints[MEMBERS, j]] > state.ints[IDENT, slot]:
-                state.ints[MEMBERS, j + gap] = state.ints[MEMBERS, j]
-                j -= gap
-            state.ints[MEMBERS, j + gap] = slot
-
-
-@jit_without_allocation
-def _fair_level(state: State, n_resources: int) -> float:
-    """Return the rate at which the first resource of the component fills."""
-    level = math.inf
-    for i in range(n_resources):
-        resource = state.ints[COMPONENT, i]
-        if state.floats[LOAD, resource] > 0.0:
-            state.floats[QUOTIENT, resource] = state.floats[LEFT, resource] / state.floats[LOAD, resource]
-            level = min(level, state.floats[QUOTIENT, resource])
-    return level
-
-
-@jit_without_allocation
-def _is_full(state: State, slot: int, level: float) -> bool:
-    """Return whether one of an activity's resources is full at this level."""
-    kind = state.ints[KIND, slot]
-    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-        if state.floats[QUOTIENT, state.ints[USED, j]] <= level:
-            return True
-    return False
-
-
-@jit_without_allocation
-def _take_stock(state: State, n_members: int, n_resources: int) -> None:
-    """Take frozen members off what is left, and add free ones to the load."""
-    for i in range(n_resources):
-        resource = state.ints[COMPONENT, i]
-        state.floats[LEFT, resource] = state.floats[CAPACITY, resource]
-        state.floats[LOAD, resource] = 0.0
-    for i in range(n_members):
-        kind = state.ints[KIND, state.ints[MEMBERS, i]]
-        free = state.floats[FRESH, i] < 0.0
-        for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-            resource = state.ints[USED, j]
-            if free:
-                state.floats[LOAD, resource] += state.floats[COEFFICIENT, j]
-            else:
-                left = state.floats[LEFT, resource] - state.floats[COEFFICIENT, j] * state.floats[FRESH, i]
-                state.floats[LEFT, resource] = max(left, 0.0)
-
-
-@jit_without_allocation
-def _fill_rates(state: State, n_members: int, n_resources: int) -> None:
-    """Find the max-min fair rates of the members of the component."""
-    for i in range(n_members):
-        state.floats[FRESH, i] = -1.0
-    n_free = n_members
-    while n_free > 0:
-        _take_stock(state, n_members, n_resources)
-        level = _fair_level(state, n_resources)
-        # Stock is taken only after all have been asked, so that a tie freezes together at one level.
-        for i in range(n_members):
-            if state.floats[FRESH, i] < 0.0 and _is_full(state, state.ints[MEMBERS, i], level):
-                state.floats[FRESH, i] = level
-                n_free -= 1
-
-
-@jit_without_allocation
-def _bring_forward(state: State, slot: int, rate: float, now: int) -> None:
-    """Change an activity's rate."""
-    elapsed = np.float64(now - state.ints[SINCE, slot])
-    state.floats[REMAINING, slot] = max(state.floats[REMAINING, slot] - state.floats[RATE, slot] * elapsed, 0.0)
-    state.ints[SINCE, slot] = now
-    state.floats[RATE, slot] = rate
-    if rate > 0.0:
-        span = math.ceil(state.floats[REMAINING, slot] / rate)
-        state.ints[END, slot] = now + np.int64(span) if span < np.float64(END_OF_TIME - now) else END_OF_TIME
+@inlined
+def _pop_from_pool(tables: Tables, resource: int, now: int) -> int:
+    row, floats = advanced(tables.resource, 8 * resource), advanced(tables.resource_floats, 8 * resource)
+    first = row[START] + row[HEAD]
+    row[HEAD] += 1
+    row[N_USERS] -= 1
+    touch(tables, resource)
+    if row[N_USERS] == 0:
+        take_out(tables, 0)
     else:
-        state.ints[END, slot] = NEVER
+        tick = end_after(row[SERVED_SINCE], tables.tag[first + 1] - floats[SERVED], floats[SHARE])
+        if tick > now:
+            sift_down(tables, 0, tick, resource)
+    return int(tables.place[first])
 
 
-@jit_without_allocation
-def _hub(state: State, resource: int) -> int:
-    """Return the resource that fills first among those that the first user of a resource uses."""
-    kind = state.ints[KIND, state.ints[NODE_SLOT, state.ints[HEAD, resource]]]
-    hub = resource
-    level = state.floats[CAPACITY, hub] / state.ints[N_USERS, hub]
-    for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-        other = state.ints[USED, j]
-        share = state.floats[CAPACITY, other] / state.ints[N_USERS, other]
-        if share < level:
-            hub, level = other, share
-    return int(hub)
+@inlined
+def _resolve_pool(tables: Tables, resource: int, now: int) -> None:
+    """Give each member of a pool an equal share."""
+    row, floats = advanced(tables.resource, 8 * resource), advanced(tables.resource_floats, 8 * resource)
+    if row[N_USERS] == 0:
+        return  # its last member took its entry in the heap along
+    floats[SERVED] += floats[SHARE] * np.float64(now - row[SERVED_SINCE])
+    row[SERVED_SINCE] = now
+    rate = floats[CAPACITY] / np.float64(row[N_USERS])
+    floats[SHARE] = rate
+    if rate > 0.0:
+        set_end(tables, resource, end_after(now, tables.tag[row[START] + row[HEAD]] - floats[SERVED], rate))
+    else:
+        set_end(tables, resource, NEVER)
 
 
-@jit_without_allocation
-def _is_star(state: State, hub: int, level: float) -> bool:
-    """Return whether all users of a hub share nothing else, and only the hub holds them back."""
-    node = state.ints[HEAD, hub]
-    while node != _NONE:
-        kind = state.ints[KIND, state.ints[NODE_SLOT, node]]
-        for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-            other = state.ints[USED, j]
-            if state.floats[COEFFICIENT, j] != 1.0:
-                return False
-            if other != hub and (state.ints[N_USERS, other] != 1 or state.floats[CAPACITY, other] < level):
-                return False
-        node = state.ints[AFTER, node]
-    return True
-
-
-@jit_without_allocation
-def _solve_star(state: State, resource: int, now: int) -> bool:
-    """Solve the component of a resource if one hub alone decides it: everyone gets an equal share of the hub.
-
-    The same rates, to the last bit, as `_fill_rates` finds; a server's link with transfers to many workers is the case.
-    """
-    stamp = state.ints[COUNTS, _STAMP]
-    if state.ints[HEAD, resource] == _NONE:
-        state.ints[SEEN, resource] = stamp
-        return True
-    hub = _hub(state, resource)
-    level = state.floats[CAPACITY, hub] / state.ints[N_USERS, hub]
-    if not _is_star(state, hub, level):
-        return False
-    first = END_OF_TIME
-    node = state.ints[HEAD, hub]
-    while node != _NONE:
-        slot = state.ints[NODE_SLOT, node]
-        kind = state.ints[KIND, slot]
-        for j in range(state.ints[FIRST, kind], state.ints[FIRST, kind + 1]):
-            state.ints[SEEN, state.ints[USED, j]] = stamp
-        if level != state.floats[RATE, slot]:
-            _bring_forward(state, slot, level, now)
-        first = _earlier(first, state.ints[END, slot])
-        node = state.ints[AFTER, node]
-    node = state.ints[HEAD, hub]
-    while node != _NONE:
-        _push_if(state, state.ints[NODE_SLOT, node], first)
-        node = state.ints[AFTER, node]
-    return True
-
-
-@jit_without_allocation
-def _earlier(first: int, end: int) -> int:
-    return first if end == NEVER else min(first, end)
-
-
-@jit_without_allocation
-def _push_if(state: State, slot: int, first: int) -> None:
-    """Enter a slot's end if it is the first of its component: when that ends, the others are solved again anyway."""
-    if state.ints[END, slot] == first:
-        _push_end(state, slot)
-
-
-@jit_without_allocation
-def _solve(state: State, resource: int, now: int) -> None:
-    """Solve the component of a resource."""
-    n_resources, n_members = _gather(state, resource)
-    _fill_rates(state, n_members, n_resources)
-    first = END_OF_TIME
-    for i in range(n_members):
-        slot = state.ints[MEMBERS, i]
-        if state.floats[FRESH, i] != state.floats[RATE, slot]:
-            _bring_forward(state, slot, state.floats[FRESH, i], now)
-        first = _earlier(first, state.ints[END, slot])
-    for i in range(n_members):
-        _push_if(state, state.ints[MEMBERS, i], first)
-
-
-@jit_without_allocation
-def resolve(state: State, now: int) -> int:
+@inlined
+def resolve(tables: Tables, now: int) -> int:
     """Solve each component that was touched since the last time, and return the tick of the next end.
 
     Parameters
     ----------
-    state : State
+    tables : Tables
         Changed.
     now : int
         Tick.
@@ -614,14 +251,17 @@ def resolve(state: State, now: int) -> int:
     int
         Tick, or `NEVER`.
     """
-    stamp_before = state.ints[COUNTS, _STAMP]
-    for t in range(state.ints[COUNTS, _N_TOUCHED]):
-        resource = state.ints[TOUCHED, t]
-        state.ints[IS_TOUCHED, resource] = 0
-        if state.ints[SEEN, resource] > stamp_before:
-            continue
-        state.ints[COUNTS, _STAMP] += 1
-        if not _solve_star(state, resource, now):
-            _solve(state, resource, now)
-    state.ints[COUNTS, _N_TOUCHED] = 0
-    return next_end(state)
+    if tables.counts[N_NEW] > 0:
+        enter_lists(tables)
+    stamp_before = tables.counts[STAMP]
+    for t in range(tables.counts[N_TOUCHED]):
+        resource = tables.touched[t]
+        tables.resource[8 * resource + IS_TOUCHED] = 0
+        if tables.resource[8 * resource + ROOM] > 0:
+            _resolve_pool(tables, resource, now)
+        elif tables.resource[8 * resource + SEEN] <= stamp_before:
+            tables.counts[STAMP] += 1
+            if not solve_star(tables, resource, now):
+                solve(tables, resource, now)
+    tables.counts[N_TOUCHED] = 0
+    return next_end(tables)

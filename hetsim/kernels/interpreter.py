@@ -4,464 +4,587 @@ What happens at one tick is settled in this order, that of `hetsim.engine.settle
 capacity changes, ends of activities and of latencies, pushes, grants, starts, and again from the ends on while anything
 of zero time is left; programs that were woken run and lead to another settlement; else the components that changed are
 solved again and time moves on.
+
+What can have no influence on the order of a tick is not queued for it: latencies, and activities on resources that
+serve all at once, begin where their program asks for them.
 """
 
-import math
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from hetsim.kernels import fluid
-from hetsim.kernels.draws import lognormal
-from hetsim.kernels.jit import jit, jit_without_allocation
+from hetsim.kernels.draws import fill_pairs, spread
+from hetsim.kernels.jit import inlined, jit, jit_without_allocation
+from hetsim.kernels.memory import (
+    BASE,
+    BLOCK,
+    BUSY_SINCE,
+    BUSY_STEP,
+    CHANGE,
+    COMMUNICATION,
+    COMPUTE,
+    COMPUTE_END,
+    COUNTER,
+    CV,
+    DEADLOCK,
+    DELAY,
+    DONE,
+    DRAWN,
+    ENTRY,
+    FIRST,
+    FIRST_SENDER,
+    FIRST_WAITER,
+    FLOW,
+    FREE_ENTRY,
+    FULL,
+    HOME,
+    IS_TOUCHED,
+    ITERATION_BITS,
+    ITERATION_MASK,
+    ITERATION_NOW,
+    KIND,
+    LAST,
+    LAST_ENTRY,
+    LAST_SENDER,
+    LAST_SIGNAL,
+    LAST_TICK,
+    MAY_REPEAT,
+    N_ACTIVE,
+    N_BYTES,
+    N_CHANGES,
+    N_DONE,
+    N_DRAWN,
+    N_ENDED,
+    N_EVENTS,
+    N_ITERATIONS,
+    N_PROGRAMS,
+    N_PUSHES,
+    N_REQUESTS,
+    N_ROOM,
+    N_RUNNABLE,
+    N_SKIPPED,
+    N_TIMERS,
+    N_TOUCHED,
+    N_TRANSFERS,
+    NEXT,
+    NEXT_WAITER,
+    NONE,
+    OP,
+    ORDER,
+    OUTCOME,
+    POSITION,
+    PROGRAM,
+    PUSH,
+    QUEUE_FIRST,
+    REQUESTED,
+    SERVED,
+    STEP_END,
+    STREAM,
+    STRIDE,
+    THRESHOLD,
+    TICK,
+    TICKS,
+    TOO_LONG,
+    TRACE_FIRST,
+    VALUE,
+    WAIT,
+    WORK,
+    Code,
+    FloatArray,
+    IntArray,
+    Run,
+    Scratch,
+    begun,
+    most_written,
+    sizes,
+)
+from hetsim.kernels.normal import exp, fill_normal_quantiles
+from hetsim.kernels.pointers import advanced
+from hetsim.kernels.state import END_OF_TIME, NEVER, State
+from hetsim.kernels.steady import shift_of
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
-WORK, FLOW, PUSH, WAIT, DELAY = 0, 1, 2, 3, 4
-ITERATION_BITS = 31
-
-DONE, DEADLOCK, FULL, TOO_LONG = 0, 1, 2, 3
-"""Outcomes: all programs ended; nothing can happen any more; more room is needed; the clock cannot count so far."""
-
-_NONE = -1
-_ITERATION = 2**ITERATION_BITS - 1
-# Rows of `Code.ints`, by instruction: what to do; usage of an activity (-1: no resource); resource where it queues;
-# counter pushed or waited for; duration of work, latency or delay; threshold of a wait; key of the draws of work.
-OP, KIND, HOME, COUNTER, TICKS, BASE, STRIDE, STREAM = 0, 1, 2, 3, 4, 5, 6, 7
-# Flow i raises SIGNALS[SIGNAL_FIRST[i]:SIGNAL_FIRST[i + 1]].
-SIGNAL_FIRST, SIGNALS = 8, 9
-# By program: its first instruction, its iterations, where its trace begins (-1: none is kept).
-PROGRAM_FIRST, N_ITERATIONS, TRACE_FIRST = 10, 11, 12
-# By resource: whether it serves one activity at a time. By change of capacity, in order of time: when, and of what.
-IS_EXCLUSIVE, CHANGE_TICK, CHANGE_RESOURCE, HEADER = 13, 14, 15, 16
-N_CODE_ROWS = 17
-N_PROGRAMS, N_RESOURCES, N_COUNTERS, N_CHANGES, MOST_SIGNALS = 0, 1, 2, 3, 4
-
-# Rows of `Code.floats`: bytes of flows and jitter of work by instruction, and the capacity after each change.
-N_BYTES, CV, CHANGE_CAPACITY = 0, 1, 2
-
-# Rows of a trace, as in `hetsim.model.result.Trace`.
-STEP_END, COMPUTE_END, COMPUTE, COMMUNICATION = 0, 1, 2, 3
-
-# Rows of what changes, by program.
-POSITION, ITERATION, THRESHOLD, REQUESTED, NEXT_WAITER, QUEUE_NEXT = 0, 1, 2, 3, 4, 5
-N_TRANSFERS, BUSY_SINCE, BUSY_STEP, RUNNABLE = 6, 7, 8, 9
-# By counter; by resource; by instruction.
-FIRST_WAITER, VALUE, QUEUE_FIRST, SERVED, TOUCHED, IS_TOUCHED, PROGRAM_OF = 10, 11, 12, 13, 14, 15, 16
-# Lists: heap of timers, requests and what they ask for, pushes, activities of no amount, free slots after their number.
-TIMER_TICK, TIMER_ORDER, REQUESTS, IS_THROUGH, PUSHES, DONE_AT_ONCE, FREE, COUNTS = 17, 18, 19, 20, 21, 22, 23, 24
-_N_RUN_ROWS = 25
-_N_TIMERS, _N_REQUESTS, _N_PUSHES, _N_RUNNABLE, _N_DONE, _N_EVENTS, _N_TOUCHED, _N_ENDED = 0, 1, 2, 3, 4, 5, 6, 7
-_CHANGE, _N_ACTIVE, _OUTCOME, _N_ROOM = 8, 9, 10, 11
-
-
-class Code(NamedTuple):
-    """A plan as two tables; instructions of all programs stand one after the other.
-
-    Parameters
-    ----------
-    ints : IntArray, shape (17, size)
-        Rows named above.
-    floats : FloatArray, shape (3, size)
-        Rows named above.
-    """
-
-    ints: IntArray
-    floats: FloatArray
-
-
-@jit_without_allocation
-def _sift_timer_up(run: IntArray, i: int) -> None:
-    tick, order = run[TIMER_TICK, i], run[TIMER_ORDER, i]
+@inlined
+def _hold(run: Run, order: int, tick: int) -> None:
+    """Let something happen at a later tick; what is for the tick of the timer before is kept with it."""
+    counts, entry = run.counts, run.entry
+    new = counts[FREE_ENTRY]
+    counts[FREE_ENTRY] = entry[2 * new + NEXT]
+    entry[2 * new + ORDER] = order
+    if tick == counts[LAST_TICK]:
+        last = counts[LAST_ENTRY]
+        entry[2 * new + NEXT] = entry[2 * last + NEXT]
+        entry[2 * last + NEXT] = new
+        return
+    entry[2 * new + NEXT] = NONE
+    counts[LAST_TICK], counts[LAST_ENTRY] = tick, new
+    i = counts[N_TIMERS]
+    counts[N_TIMERS] += 1
+    timer = run.timer
     while i > 0:
-        parent = (i - 1) // 2
-        above, other = run[TIMER_TICK, parent], run[TIMER_ORDER, parent]
-        if above < tick or (above == tick and other <= order):
+        parent = (i - 1) >> 1
+        if timer[2 * parent + TICK] <= tick:
             break
-        run[TIMER_TICK, i], run[TIMER_ORDER, i] = above, other
+        timer[2 * i + TICK], timer[2 * i + ENTRY] = timer[2 * parent + TICK], timer[2 * parent + ENTRY]
         i = parent
-    run[TIMER_TICK, i], run[TIMER_ORDER, i] = tick, order
+    timer[2 * i + TICK], timer[2 * i + ENTRY] = tick, new
 
 
-@jit_without_allocation
-def _pop_timer(run: IntArray) -> int:
-    """Take out the first timer and return its order."""
-    first = run[TIMER_ORDER, 0]
-    run[COUNTS, _N_TIMERS] -= 1
-    n = run[COUNTS, _N_TIMERS]
-    tick, order = run[TIMER_TICK, n], run[TIMER_ORDER, n]
+@inlined
+def _pop_timer(run: Run) -> int:
+    """Take out the first timer and return its first entry."""
+    counts, timer = run.counts, run.timer
+    first = timer[ENTRY]
+    counts[N_TIMERS] -= 1
+    n = counts[N_TIMERS]
+    tick, entry = timer[2 * n + TICK], timer[2 * n + ENTRY]
     i = 0
     while 2 * i + 1 < n:
         child = 2 * i + 1
-        if child + 1 < n:
-            a, b = run[TIMER_TICK, child], run[TIMER_TICK, child + 1]
-            if b < a or (b == a and run[TIMER_ORDER, child + 1] < run[TIMER_ORDER, child]):
-                child += 1
-        below, other = run[TIMER_TICK, child], run[TIMER_ORDER, child]
-        if below > tick or (below == tick and other >= order):
+        if child + 1 < n and timer[2 * child + 2 + TICK] < timer[2 * child + TICK]:
+            child += 1
+        if timer[2 * child + TICK] >= tick:
             break
-        run[TIMER_TICK, i], run[TIMER_ORDER, i] = below, other
+        timer[2 * i + TICK], timer[2 * i + ENTRY] = timer[2 * child + TICK], timer[2 * child + ENTRY]
         i = child
-    run[TIMER_TICK, i], run[TIMER_ORDER, i] = tick, order
+    timer[2 * i + TICK], timer[2 * i + ENTRY] = tick, entry
     return int(first)
 
 
-@jit_without_allocation
-def _ask(run: IntArray, order: int, is_through: int) -> None:
-    """Leave a request for the next grant: a latency to begin (0) or an activity to admit (1)."""
-    n = run[COUNTS, _N_REQUESTS]
-    run[REQUESTS, n], run[IS_THROUGH, n] = order, is_through
-    run[COUNTS, _N_REQUESTS] += 1
+@inlined
+def _push(run: Run, counter: int) -> None:
+    run.pushes[run.counts[N_PUSHES]] = counter
+    run.counts[N_PUSHES] += 1
 
 
-@jit_without_allocation
-def _push(run: IntArray, counter: int) -> None:
-    run[PUSHES, run[COUNTS, _N_PUSHES]] = counter
-    run[COUNTS, _N_PUSHES] += 1
+@inlined
+def _request(run: Run, order: int) -> None:
+    """Leave a request for the next grant: work on a device that serves one at a time, or something of no amount."""
+    run.requests[run.counts[N_REQUESTS]] = order
+    run.counts[N_REQUESTS] += 1
 
 
-@jit_without_allocation
-def _wake(run: IntArray, program: int) -> None:
-    run[RUNNABLE, run[COUNTS, _N_RUNNABLE]] = program
-    run[COUNTS, _N_RUNNABLE] += 1
+@inlined
+def _wake(run: Run, program: int) -> None:
+    run.runnable[run.counts[N_RUNNABLE]] = program
+    run.counts[N_RUNNABLE] += 1
 
 
-@jit_without_allocation
-def _begin_transfer(run: IntArray, program: int, now: int) -> None:
-    if run[N_TRANSFERS, program] == 0:
-        run[BUSY_SINCE, program], run[BUSY_STEP, program] = now, run[ITERATION, program]
-    run[N_TRANSFERS, program] += 1
-
-
-@jit_without_allocation
-def _arrive(code: Code, run: IntArray, traces: IntArray, instruction: int, now: int) -> None:
+@inlined
+def _arrive(run: Run, instruction: int, now: int) -> None:
     """End a flow: its sender's record, then its signals."""
-    run[COUNTS, _N_ACTIVE] -= 1
-    program = run[PROGRAM_OF, instruction]
-    if code.ints[TRACE_FIRST, program] != _NONE:
-        run[N_TRANSFERS, program] -= 1
-        if run[N_TRANSFERS, program] == 0:
-            index = code.ints[TRACE_FIRST, program] + run[BUSY_STEP, program]
-            traces[COMMUNICATION, index] += now - run[BUSY_SINCE, program]
-    for j in range(code.ints[SIGNAL_FIRST, instruction], code.ints[SIGNAL_FIRST, instruction + 1]):
-        _push(run, code.ints[SIGNALS, j])
+    run.counts[N_ACTIVE] -= 1
+    run.done[instruction] += 1
+    row = advanced(run.code.instruction, 8 * instruction)
+    bounds, sender = advanced(run.code.program, 8 * row[PROGRAM]), advanced(run.program, 8 * row[PROGRAM])
+    sender[N_TRANSFERS] -= 1
+    if sender[N_TRANSFERS] == 0:
+        traces = advanced(run.traces, COMMUNICATION * run.n_recorded + sender[BUSY_STEP])
+        for j in range(bounds[FIRST_SENDER], bounds[LAST_SENDER]):
+            traces[run.code.sender[j]] += now - sender[BUSY_SINCE]
+    for j in range(row[COUNTER], row[LAST_SIGNAL]):
+        _push(run, run.code.signal[j])
+
+
+@inlined
+def _start(run: Run, order: int, kind: int, amount: float, now: int) -> None:
+    if fluid.has_room(run.fluid, kind):
+        fluid.start(run.fluid, order, kind, amount, now)
+    else:
+        run.counts[OUTCOME] = FULL
 
 
 @jit_without_allocation
-def _carry(code: Code, run: IntArray, traces: IntArray, order: int, now: int) -> None:
+def _carry(run: Run, order: int, now: int) -> None:
     """Let the bytes of a flow move after its latency."""
     instruction = order >> ITERATION_BITS
-    if code.ints[KIND, instruction] == _NONE:
-        _arrive(code, run, traces, instruction, now)
+    kind = run.code.instruction[8 * instruction + KIND]
+    n_bytes = run.code.amount[2 * instruction + N_BYTES]
+    if kind == NONE:
+        _arrive(run, instruction, now)
+    elif n_bytes > 0.0:
+        _start(run, order, kind, n_bytes, now)
     else:
-        _ask(run, order, 1)
+        _request(run, order)
 
 
-@jit_without_allocation
-def _send(code: Code, run: IntArray, traces: IntArray, program: int, order: int, now: int) -> None:
-    instruction = order >> ITERATION_BITS
-    if code.ints[TRACE_FIRST, program] != _NONE:
-        _begin_transfer(run, program, now)
-    if code.ints[TICKS, instruction] > 0:
-        _ask(run, order, 0)
+@inlined
+def _send(run: Run, program: int, order: int, ticks: int, now: int) -> None:
+    sender = advanced(run.program, 8 * program)
+    if sender[N_TRANSFERS] == 0:
+        sender[BUSY_SINCE], sender[BUSY_STEP] = now, sender[ITERATION_NOW]
+    sender[N_TRANSFERS] += 1
+    if ticks > 0:
+        _later(run, order, ticks, now)
     else:
-        _carry(code, run, traces, order, now)
+        _carry(run, order, now)
+
+
+@inlined
+def _later(run: Run, order: int, ticks: int, now: int) -> None:
+    if ticks >= END_OF_TIME - now:
+        run.counts[OUTCOME] = TOO_LONG
+    else:
+        _hold(run, order, now + ticks)
+
+
+@inlined
+def _work_ticks(run: Run, instruction: int, iteration: int) -> float:
+    """Return ticks of work with its jitter, rounded up."""
+    cv = run.code.amount[2 * instruction + CV]
+    ticks = np.float64(run.code.instruction[8 * instruction + TICKS])
+    if cv == 0.0:
+        return float(ticks)
+    drawn = advanced(run.drawn, BLOCK * run.code.work[4 * instruction + DRAWN])
+    place = iteration & (BLOCK - 1)
+    if place == 0:
+        _draw(run, instruction, iteration, cv, drawn)
+    return float(np.ceil(ticks * drawn[place]))
 
 
 @jit_without_allocation
-def _has_room(run: IntArray, op: int) -> bool:
-    """Return whether one more activity or push can be noted; if not, the run is given up."""
-    n_room = run[COUNTS, _N_ROOM]
-    # A flow within one node and without latency pushes at once.
-    full = run[COUNTS, _N_PUSHES] >= n_room
-    if op != PUSH:
-        full = full or run[COUNTS, _N_ACTIVE] >= n_room
-        run[COUNTS, _N_ACTIVE] += 1
-    if full:
-        run[COUNTS, _OUTCOME] = FULL
-    return not full
+def _draw(run: Run, instruction: int, iteration: int, cv: float, drawn: FloatArray) -> None:
+    """Draw a block of factors; the iterations of a program come one after the other."""
+    scratch, half = run.scratch, BLOCK // 2
+    for i in range(half):
+        scratch.blocks[i] = np.uint64((iteration >> 1) + i)
+        scratch.streams[i] = np.uint64(run.code.work[4 * instruction + STREAM])
+    fill_pairs(run.key, scratch.blocks, scratch.streams, scratch.uniform)
+    sigma, drift = spread(cv)
+    for odd in range(2):
+        normal = scratch.normal[odd]
+        fill_normal_quantiles(scratch.uniform[odd], normal)
+        for i in range(half):
+            normal[i] = exp(sigma * normal[i] + drift)
+        for i in range(half):
+            drawn[2 * i + odd] = normal[i]
 
 
-@jit_without_allocation
-def _may_pass(code: Code, run: IntArray, program: int, instruction: int) -> bool:
-    """Return whether a wait is over; if not, note who waits."""
-    counter = code.ints[COUNTER, instruction]
-    threshold = code.ints[BASE, instruction] + code.ints[STRIDE, instruction] * run[ITERATION, program]
-    if run[VALUE, counter] >= threshold:
-        return True
-    run[THRESHOLD, program] = threshold
-    run[NEXT_WAITER, program] = run[FIRST_WAITER, counter]
-    run[FIRST_WAITER, counter] = program
-    return False
-
-
-@jit_without_allocation
-def _step(code: Code, run: IntArray, traces: IntArray, program: int, now: int) -> bool:
-    """Do one instruction, and return whether the program goes on at once."""
-    instruction = run[POSITION, program]
-    order = instruction << ITERATION_BITS | run[ITERATION, program]
-    op = code.ints[OP, instruction]
-    run[POSITION, program] += 1
-    if op == WAIT:
-        return _may_pass(code, run, program, instruction)
-    if not _has_room(run, op):
-        return False
-    if op == FLOW:
-        _send(code, run, traces, program, order, now)
-        return True
-    if op == PUSH:
-        _push(run, code.ints[COUNTER, instruction])
-        return True
-    run[REQUESTED, program] = now
-    _ask(run, order, 1 if op == WORK else 0)
-    return False
-
-
-@jit_without_allocation
-def _run_program(code: Code, run: IntArray, traces: IntArray, program: int, now: int) -> None:
-    """Go on with a program until it waits or ends."""
-    while run[ITERATION, program] < code.ints[N_ITERATIONS, program]:
-        if run[POSITION, program] == code.ints[PROGRAM_FIRST, program + 1]:
-            if code.ints[TRACE_FIRST, program] != _NONE:
-                traces[STEP_END, code.ints[TRACE_FIRST, program] + run[ITERATION, program]] = now
-            run[ITERATION, program] += 1
-            run[POSITION, program] = code.ints[PROGRAM_FIRST, program]
-        elif not _step(code, run, traces, program, now):
-            return
-    run[COUNTS, _N_ENDED] += 1
-
-
-@jit_without_allocation
-def _run_programs(code: Code, run: IntArray, traces: IntArray, now: int) -> None:
-    n = run[COUNTS, _N_RUNNABLE]
-    run[COUNTS, _N_RUNNABLE] = 0
-    for i in range(n):
-        _run_program(code, run, traces, run[RUNNABLE, i], now)
-
-
-@jit_without_allocation
-def _end_activity(code: Code, run: IntArray, traces: IntArray, order: int, now: int) -> None:
+@inlined
+def _begin_work(run: Run, order: int, now: int) -> None:
     instruction = order >> ITERATION_BITS
-    home = code.ints[HOME, instruction]
-    run[COUNTS, _N_EVENTS] += 1
-    if code.ints[IS_EXCLUSIVE, home]:
-        run[SERVED, home] = 0
-        _touch(run, home)
-    if code.ints[OP, instruction] == FLOW:
-        _arrive(code, run, traces, instruction, now)
+    amount = _work_ticks(run, instruction, order & ITERATION_MASK)
+    run.done[instruction] += np.int64(amount)
+    if amount > 0.0:
+        _start(run, order, run.code.instruction[8 * instruction + KIND], amount, now)
+    else:
+        run.at_once[run.counts[N_DONE]] = order
+        run.counts[N_DONE] += 1
+
+
+@inlined
+def _occupy(run: Run, program: int, order: int, row: IntArray, now: int) -> None:
+    """Begin work or a delay, which the program waits for, or request it."""
+    if row[OP] == DELAY:
+        if row[TICKS] > 0:
+            _later(run, order, row[TICKS], now)
+        else:
+            _request(run, order)
         return
-    run[COUNTS, _N_ACTIVE] -= 1
-    program = run[PROGRAM_OF, instruction]
-    if code.ints[TRACE_FIRST, program] != _NONE:
-        index = code.ints[TRACE_FIRST, program] + run[ITERATION, program]
-        traces[COMPUTE, index] += now - run[REQUESTED, program]
-        traces[COMPUTE_END, index] = now
+    run.program[8 * program + REQUESTED] = now
+    if run.code.work[4 * (order >> ITERATION_BITS) + HOME] != NONE or row[TICKS] == 0:
+        _request(run, order)
+    else:
+        _begin_work(run, order, now)
+
+
+@inlined
+def _may_pass(run: Run, program: int, row: IntArray, iteration: int) -> bool:
+    """Return whether a wait is over; if not, note who waits."""
+    counter, threshold = advanced(run.counter, 2 * row[COUNTER]), row[BASE] + row[STRIDE] * iteration
+    if counter[VALUE] >= threshold:
+        return True
+    waiter = advanced(run.program, 8 * program)
+    waiter[THRESHOLD], waiter[NEXT_WAITER] = threshold, counter[FIRST_WAITER]
+    counter[FIRST_WAITER] = program
+    return False
+
+
+@inlined
+def _is_full(run: Run, op: int) -> bool:
+    """Return whether one more activity or push cannot be noted; then the run is given up."""
+    counts = run.counts
+    # A flow within one node and without latency pushes at once.
+    full = counts[N_PUSHES] >= counts[N_ROOM]
+    if op != PUSH:
+        full = full or counts[N_ACTIVE] >= counts[N_ROOM]
+        counts[N_ACTIVE] += 1
+    if full:
+        counts[OUTCOME] = FULL
+    return bool(full)
+
+
+@jit_without_allocation
+def _run_program(run: Run, program: int, now: int) -> None:
+    """Go on with a program until it waits or ends."""
+    bounds, state = advanced(run.code.program, 8 * program), advanced(run.program, 8 * program)
+    position, iteration = state[POSITION], state[ITERATION_NOW]
+    first, last, n_iterations, trace = bounds[FIRST], bounds[LAST], bounds[N_ITERATIONS], bounds[TRACE_FIRST]
+    goes_on = True
+    while goes_on:
+        if iteration >= n_iterations:
+            run.counts[N_ENDED] += 1
+            break
+        if position == last:
+            if trace != NONE:
+                run.traces[STEP_END * run.n_recorded + trace + iteration] = now
+            iteration += 1
+            state[ITERATION_NOW] = iteration
+            position = first
+            continue
+        row = advanced(run.code.instruction, 8 * position)
+        op = row[OP]
+        order = position << ITERATION_BITS | iteration
+        position += 1
+        if op == WAIT:
+            goes_on = _may_pass(run, program, row, iteration)
+        elif _is_full(run, op):
+            goes_on = False
+        elif op == FLOW:
+            _send(run, program, order, row[TICKS], now)
+        elif op == PUSH:
+            _push(run, row[COUNTER])
+        else:
+            goes_on = False
+            _occupy(run, program, order, row, now)
+    state[POSITION] = position
+
+
+@inlined
+def _run_programs(run: Run, now: int) -> None:
+    n = run.counts[N_RUNNABLE]
+    run.counts[N_RUNNABLE] = 0
+    for i in range(n):
+        # A program that is woken in this loop is none: they wake only while a tick is settled.
+        _run_program(run, run.runnable[i], now)
+
+
+@inlined
+def _end(run: Run, order: int, now: int) -> None:
+    """End an activity, or a delay of no time."""
+    instruction = order >> ITERATION_BITS
+    row = advanced(run.code.instruction, 8 * instruction)
+    run.counts[N_EVENTS] += 1
+    if row[OP] == FLOW:
+        _arrive(run, instruction, now)
+        return
+    run.counts[N_ACTIVE] -= 1
+    program = row[PROGRAM]
+    if row[OP] == WORK:
+        home = run.code.work[4 * instruction + HOME]
+        if home != NONE:
+            run.queue[4 * home + SERVED] = 0
+            _touch(run, home)
+        trace = run.code.program[8 * program + TRACE_FIRST]
+        if trace != NONE:
+            index = trace + run.program[8 * program + ITERATION_NOW]
+            run.traces[COMPUTE * run.n_recorded + index] += now - run.program[8 * program + REQUESTED]
+            run.traces[COMPUTE_END * run.n_recorded + index] = now
     _wake(run, program)
 
 
-@jit_without_allocation
-def _touch(run: IntArray, resource: int) -> None:
-    if run[QUEUE_FIRST, resource] != _NONE and not run[IS_TOUCHED, resource]:
-        run[IS_TOUCHED, resource] = 1
-        run[TOUCHED, run[COUNTS, _N_TOUCHED]] = resource
-        run[COUNTS, _N_TOUCHED] += 1
+@inlined
+def _touch(run: Run, resource: int) -> None:
+    queue = advanced(run.queue, 4 * resource)
+    if queue[QUEUE_FIRST] != NONE and queue[IS_TOUCHED] == 0:
+        queue[IS_TOUCHED] = 1
+        run.touched[run.counts[N_TOUCHED]] = resource
+        run.counts[N_TOUCHED] += 1
 
 
 @jit_without_allocation
-def _complete(code: Code, run: IntArray, state: fluid.State, traces: IntArray, now: int) -> None:
-    """End what is due: activities of no amount, activities in service, latencies and delays."""
-    n = run[COUNTS, _N_DONE]
-    run[COUNTS, _N_DONE] = 0
-    for i in range(n):
-        _end_activity(code, run, traces, run[DONE_AT_ONCE, i], now)
-    slot = fluid.pop_end(state, now)
-    while slot != _NONE:
-        run[FREE, 0] += 1
-        run[FREE, run[FREE, 0]] = slot
-        _end_activity(code, run, traces, state.ints[fluid.IDENT, slot], now)
-        slot = fluid.pop_end(state, now)
-    while run[COUNTS, _N_TIMERS] > 0 and run[TIMER_TICK, 0] <= now:
-        order = _pop_timer(run)
-        run[COUNTS, _N_EVENTS] += 1
-        if code.ints[OP, order >> ITERATION_BITS] == FLOW:
-            _carry(code, run, traces, order, now)
+def _complete(run: Run, now: int) -> None:
+    """End what is due: what has no amount, activities in service, latencies and delays."""
+    counts = run.counts
+    n = counts[N_DONE]
+    counts[N_DONE] = 0
+    ident = fluid.pop_end(run.fluid, now)
+    i = 0
+    while i < n or ident != NONE:
+        if i < n:
+            order = run.at_once[i]
+            i += 1
         else:
-            run[COUNTS, _N_ACTIVE] -= 1
-            _wake(run, run[PROGRAM_OF, order >> ITERATION_BITS])
-
-
-@jit_without_allocation
-def _settle_pushes(run: IntArray) -> None:
-    n = run[COUNTS, _N_PUSHES]
-    run[COUNTS, _N_PUSHES] = 0
-    run[COUNTS, _N_EVENTS] += n
-    for i in range(n):
-        run[VALUE, run[PUSHES, i]] += 1
-    for i in range(n):
-        counter = run[PUSHES, i]
-        program, before = run[FIRST_WAITER, counter], _NONE
-        while program != _NONE:
-            following = run[NEXT_WAITER, program]
-            if run[THRESHOLD, program] <= run[VALUE, counter]:
-                if before == _NONE:
-                    run[FIRST_WAITER, counter] = following
-                else:
-                    run[NEXT_WAITER, before] = following
-                _wake(run, program)
+            order = ident
+            ident = fluid.pop_end(run.fluid, now)
+        _end(run, order, now)
+    while counts[N_TIMERS] > 0 and run.timer[TICK] <= now:
+        entry = _pop_timer(run)
+        while entry != NONE:
+            order, following = run.entry[2 * entry + ORDER], run.entry[2 * entry + NEXT]
+            run.entry[2 * entry + NEXT] = counts[FREE_ENTRY]
+            counts[FREE_ENTRY] = entry
+            entry = following
+            counts[N_EVENTS] += 1
+            row = advanced(run.code.instruction, 8 * (order >> ITERATION_BITS))
+            if row[OP] == FLOW:
+                _carry(run, order, now)
             else:
-                before = program
-            program = following
+                counts[N_ACTIVE] -= 1
+                _wake(run, row[PROGRAM])
 
 
-@jit_without_allocation
-def _enqueue(code: Code, run: IntArray, resource: int, order: int) -> None:
+@inlined
+def _settle_pushes(run: Run) -> None:
+    n = run.counts[N_PUSHES]
+    run.counts[N_PUSHES] = 0
+    run.counts[N_EVENTS] += n
+    for i in range(n):
+        run.counter[2 * run.pushes[i] + VALUE] += 1
+    for i in range(n):
+        if run.counter[2 * run.pushes[i] + FIRST_WAITER] != NONE:
+            _wake_waiters(run, advanced(run.counter, 2 * run.pushes[i]))
+
+
+@inlined
+def _wake_waiters(run: Run, counter: IntArray) -> None:
+    program, before = counter[FIRST_WAITER], NONE
+    while program != NONE:
+        following = run.program[8 * program + NEXT_WAITER]
+        if run.program[8 * program + THRESHOLD] <= counter[VALUE]:
+            if before == NONE:
+                counter[FIRST_WAITER] = following
+            else:
+                run.program[8 * before + NEXT_WAITER] = following
+            _wake(run, program)
+        else:
+            before = program
+        program = following
+
+
+@inlined
+def _enqueue(run: Run, resource: int, order: int) -> None:
     """Put work into the queue of a device: first come first served, and by order within a tick."""
-    program = run[PROGRAM_OF, order >> ITERATION_BITS]
-    before, following = _NONE, run[QUEUE_FIRST, resource]
-    while following != _NONE and (
-        run[REQUESTED, following] < run[REQUESTED, program]
-        or (run[REQUESTED, following] == run[REQUESTED, program] and following < program)
+    program = run.code.instruction[8 * (order >> ITERATION_BITS) + PROGRAM]
+    requested = run.program[8 * program + REQUESTED]
+    before, following = NONE, run.queue[4 * resource + QUEUE_FIRST]
+    while following != NONE and (
+        run.program[8 * following + REQUESTED] < requested
+        or (run.program[8 * following + REQUESTED] == requested and following < program)
     ):
-        before, following = following, run[QUEUE_NEXT, following]
-    run[QUEUE_NEXT, program] = following
-    if before == _NONE:
-        run[QUEUE_FIRST, resource] = program
+        before, following = following, run.queue_next[following]
+    run.queue_next[program] = following
+    if before == NONE:
+        run.queue[4 * resource + QUEUE_FIRST] = program
     else:
-        run[QUEUE_NEXT, before] = program
+        run.queue_next[before] = program
     _touch(run, resource)
 
 
 @jit_without_allocation
-def _admit(code: Code, run: IntArray, state: fluid.State, order: int, amount: float, now: int) -> None:
-    if amount > 0.0 and not fluid.has_room(state, code.ints[KIND, order >> ITERATION_BITS]):
-        run[COUNTS, _OUTCOME] = FULL
-    elif amount > 0.0:
-        slot = run[FREE, run[FREE, 0]]
-        run[FREE, 0] -= 1
-        fluid.start(state, slot, order, code.ints[KIND, order >> ITERATION_BITS], amount, now)
-    else:
-        run[DONE_AT_ONCE, run[COUNTS, _N_DONE]] = order
-        run[COUNTS, _N_DONE] += 1
-
-
-@jit_without_allocation
-def _amount(code: Code, order: int, key: np.uint64) -> float:
-    """Return bytes of a flow, or ticks of work with its jitter."""
-    instruction = order >> ITERATION_BITS
-    if code.ints[OP, instruction] == FLOW:
-        return float(code.floats[N_BYTES, instruction])
-    ticks = float(code.ints[TICKS, instruction])
-    if code.floats[CV, instruction] > 0.0:
-        ticks = ticks * lognormal(
-            key, np.uint64(code.ints[STREAM, instruction]), order & _ITERATION, code.floats[CV, instruction]
-        )
-    return float(math.ceil(ticks))
-
-
-@jit_without_allocation
-def _begin_latency(code: Code, run: IntArray, order: int, now: int) -> None:
-    ticks = code.ints[TICKS, order >> ITERATION_BITS]
-    if ticks >= fluid.END_OF_TIME - now:
-        run[COUNTS, _OUTCOME] = TOO_LONG
-        ticks = 0
-    last = run[COUNTS, _N_TIMERS]
-    run[TIMER_TICK, last], run[TIMER_ORDER, last] = now + ticks, order
-    run[COUNTS, _N_TIMERS] += 1
-    _sift_timer_up(run, last)
-
-
-@jit_without_allocation
-def _grant(code: Code, run: IntArray, state: fluid.State, key: np.uint64, now: int) -> None:
-    """Begin latencies and admit activities."""
-    n = run[COUNTS, _N_REQUESTS]
-    run[COUNTS, _N_REQUESTS] = 0
+def _grant(run: Run, now: int) -> None:
+    """Admit what was requested."""
+    counts = run.counts
+    n = counts[N_REQUESTS]
+    counts[N_REQUESTS] = 0
     for i in range(n):
-        order = run[REQUESTS, i]
+        order = run.requests[i]
         instruction = order >> ITERATION_BITS
-        if not run[IS_THROUGH, i]:
-            _begin_latency(code, run, order, now)
-        elif code.ints[IS_EXCLUSIVE, code.ints[HOME, instruction]]:
-            _enqueue(code, run, code.ints[HOME, instruction], order)
+        if run.code.instruction[8 * instruction + OP] == WORK and run.code.work[4 * instruction + HOME] != NONE:
+            _enqueue(run, run.code.work[4 * instruction + HOME], order)
         else:
-            _admit(code, run, state, order, _amount(code, order, key), now)
-    n = run[COUNTS, _N_TOUCHED]
-    run[COUNTS, _N_TOUCHED] = 0
+            run.at_once[counts[N_DONE]] = order
+            counts[N_DONE] += 1
+    n = counts[N_TOUCHED]
+    counts[N_TOUCHED] = 0
     for i in range(n):
-        resource = run[TOUCHED, i]
-        run[IS_TOUCHED, resource] = 0
-        program = run[QUEUE_FIRST, resource]
-        if run[SERVED, resource] == 0 and program != _NONE:
-            run[SERVED, resource] = 1
-            run[QUEUE_FIRST, resource] = run[QUEUE_NEXT, program]
-            order = (run[POSITION, program] - 1) << ITERATION_BITS | run[ITERATION, program]
-            _admit(code, run, state, order, _amount(code, order, key), now)
+        queue = advanced(run.queue, 4 * run.touched[i])
+        queue[IS_TOUCHED] = 0
+        program = queue[QUEUE_FIRST]
+        if queue[SERVED] == 0 and program != NONE:
+            queue[SERVED] = 1
+            queue[QUEUE_FIRST] = run.queue_next[program]
+            position, iteration = run.program[8 * program + POSITION] - 1, run.program[8 * program + ITERATION_NOW]
+            _begin_work(run, position << ITERATION_BITS | iteration, now)
 
 
-@jit_without_allocation
-def _settle(code: Code, run: IntArray, state: fluid.State, traces: IntArray, key: np.uint64, now: int) -> None:
+@inlined
+def _settle(run: Run, now: int) -> None:
     """Settle one batch of a tick."""
-    while run[COUNTS, _CHANGE] < code.ints[HEADER, N_CHANGES] and code.ints[CHANGE_TICK, run[COUNTS, _CHANGE]] <= now:
-        change = run[COUNTS, _CHANGE]
-        fluid.set_capacity(state, code.ints[CHANGE_RESOURCE, change], code.floats[CHANGE_CAPACITY, change])
-        run[COUNTS, _CHANGE] += 1
-    _complete(code, run, state, traces, now)
-    while run[COUNTS, _N_PUSHES] + run[COUNTS, _N_REQUESTS] + run[COUNTS, _N_TOUCHED] > 0:
+    counts, change = run.counts, run.code.change
+    while counts[CHANGE] < run.code.size[N_CHANGES] and change[2 * counts[CHANGE]] <= now:
+        i = counts[CHANGE]
+        fluid.set_capacity(run.fluid, change[2 * i + 1], run.code.change_capacity[i])
+        counts[CHANGE] += 1
+    _complete(run, now)
+    while counts[N_PUSHES] + counts[N_REQUESTS] + counts[N_TOUCHED] > 0:
         _settle_pushes(run)
-        _grant(code, run, state, key, now)
-        _complete(code, run, state, traces, now)
+        if counts[N_REQUESTS] + counts[N_TOUCHED] > 0:
+            _grant(run, now)
+        if counts[N_DONE] > 0:
+            _complete(run, now)
 
 
-@jit_without_allocation
-def _next_tick(code: Code, run: IntArray, state: fluid.State, now: int) -> int:
+@inlined
+def _next_tick(run: Run, now: int) -> int:
     """Solve again what changed, and return the tick of the next thing that happens."""
-    tick = fluid.resolve(state, now)
-    if run[COUNTS, _N_TIMERS] > 0 and (tick == fluid.NEVER or run[TIMER_TICK, 0] < tick):
-        tick = run[TIMER_TICK, 0]
-    change = run[COUNTS, _CHANGE]
-    if change < code.ints[HEADER, N_CHANGES] and (tick == fluid.NEVER or code.ints[CHANGE_TICK, change] < tick):
-        tick = code.ints[CHANGE_TICK, change]
+    counts, change = run.counts, run.code.change
+    tick = fluid.resolve(run.fluid, now)
+    if counts[N_TIMERS] > 0 and (tick == NEVER or run.timer[TICK] < tick):
+        tick = run.timer[TICK]
+    i = counts[CHANGE]
+    if i < run.code.size[N_CHANGES] and (tick == NEVER or change[2 * i] < tick):
+        tick = change[2 * i]
     return int(tick)
 
 
-@jit
-def _new_run(code: Code, n_room: int) -> IntArray:
-    """Allocate everything that changes."""
-    header = code.ints[HEADER]
-    n_programs, n_resources, n_counters = header[N_PROGRAMS], header[N_RESOURCES], header[N_COUNTERS]
-    n_pushes = (n_room + 1) * (header[MOST_SIGNALS] + 2)
-    n_instructions = code.ints[PROGRAM_FIRST, n_programs]
-    run = np.zeros(
-        (_N_RUN_ROWS, max(n_programs + 1, n_resources, n_counters, n_pushes, n_instructions)), dtype=np.int64
-    )
-    run[POSITION, :n_programs] = code.ints[PROGRAM_FIRST, :n_programs]
-    for program in range(n_programs):
-        run[PROGRAM_OF, code.ints[PROGRAM_FIRST, program] : code.ints[PROGRAM_FIRST, program + 1]] = program
-        run[RUNNABLE, program] = program
-    run[NEXT_WAITER] = _NONE
-    run[FIRST_WAITER] = _NONE
-    run[QUEUE_NEXT] = _NONE
-    run[QUEUE_FIRST] = _NONE
-    run[FREE, 0] = n_room
-    for i in range(n_room):
-        run[FREE, i + 1] = n_room - 1 - i
-    run[COUNTS, _N_ROOM] = n_room
-    return run
+@jit_without_allocation
+def _loop(
+    code: Code,
+    held: State,
+    traces: IntArray,
+    done: IntArray,
+    key: np.uint64,
+    whole: IntArray,
+    scratch: Scratch,
+    drawn: FloatArray,
+    exact: FloatArray,
+) -> int:
+    """Run until all ended or nothing can happen any more, and return the tick."""
+    run = begun(code, held, traces, done, key, whole, scratch, drawn, exact)
+    counts = run.counts
+    n_programs = run.code.size[N_PROGRAMS]
+    now = 0
+    while True:
+        _run_programs(run, now)
+        if counts[OUTCOME] != DONE:
+            break
+        _settle(run, now)
+        if counts[OUTCOME] != DONE:
+            break
+        if counts[N_RUNNABLE] > 0:
+            continue
+        # Flows that nobody waits for outlast the programs.
+        if counts[N_ENDED] == n_programs and counts[N_ACTIVE] == 0:
+            break
+        tick = _next_tick(run, now)
+        if tick == NEVER:
+            counts[OUTCOME] = DONE if counts[N_ENDED] == n_programs else DEADLOCK
+            break
+        if tick == END_OF_TIME:
+            counts[OUTCOME] = TOO_LONG
+            break
+        if run.code.size[MAY_REPEAT] == 1:
+            tick += shift_of(run, now)
+        now = tick
+    return now
 
 
 @jit
-def run(code: Code, state: fluid.State, traces: IntArray, key: np.uint64, n_room: int) -> tuple[int, int, int]:
+def run(
+    code: Code, state: State, traces: IntArray, done: IntArray, key: np.uint64, n_room: int
+) -> tuple[int, int, int, int]:
     """Run a plan to the end of all its programs and flows.
 
     Parameters
     ----------
     code : Code
         The plan.
-    state : fluid.State
-        Without activities, with `n_room` slots or more; changed.
+    state : State
+        Without activities, with `n_room` slots or more; not changed.
     traces : IntArray, shape (4, n)
         Zeros; filled.
+    done : IntArray, shape (n_instructions,)
+        Zeros; filled with the flows that ended, and the ticks of work that began.
     key : uint64
         Of seed and replication.
     n_room : int
@@ -475,29 +598,19 @@ def run(code: Code, state: fluid.State, traces: IntArray, key: np.uint64, n_room
         Tick of the last settlement.
     n_events : int
         Activities, latencies and pushes that ended.
+    n_skipped : int
+        Iterations that repeat those before, and were written down without simulation.
     """
-    that = _new_run(code, n_room)
-    n_programs = code.ints[HEADER, N_PROGRAMS]
-    that[COUNTS, _N_RUNNABLE] = n_programs
-    now = 0
-    while True:
-        _run_programs(code, that, traces, now)
-        if that[COUNTS, _OUTCOME] != DONE:
-            break
-        _settle(code, that, state, traces, key, now)
-        if that[COUNTS, _OUTCOME] != DONE:
-            break
-        if that[COUNTS, _N_RUNNABLE] > 0:
-            continue
-        # Flows that nobody waits for outlast the programs.
-        if that[COUNTS, _N_ENDED] == n_programs and that[COUNTS, _N_ACTIVE] == 0:
-            break
-        tick = _next_tick(code, that, state, now)
-        if tick == fluid.NEVER:
-            that[COUNTS, _OUTCOME] = DONE if that[COUNTS, _N_ENDED] == n_programs else DEADLOCK
-            break
-        if tick == fluid.END_OF_TIME:
-            that[COUNTS, _OUTCOME] = TOO_LONG
-            break
-        now = tick
-    return that[COUNTS, _OUTCOME], now, that[COUNTS, _N_EVENTS]
+    n_written = most_written(code.size, n_room, state.ints)
+    n = 0
+    for size in sizes(code.size, n_room, n_written):
+        n += size
+    whole = np.zeros(n, dtype=np.int64)
+    whole[0], whole[1] = n_room, n_written
+    drawn = np.empty(code.size[N_DRAWN] * BLOCK)
+    exact = np.zeros(2 * n_written)
+    words, floats = np.empty((2, BLOCK // 2), dtype=np.uint64), np.empty((4, BLOCK // 2))
+    scratch = Scratch(words[0], words[1], floats[:2], floats[2:])
+    copied = State(state.ints.copy(), state.floats.copy())
+    now = _loop(code, copied, traces, done, key, whole, scratch, drawn, exact)
+    return whole[OUTCOME], now, whole[N_EVENTS], whole[N_SKIPPED]

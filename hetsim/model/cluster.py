@@ -155,6 +155,9 @@ class Link:
         Share of the rate that others take.
     source : str
         Where rate and latency come from.
+    queue_bytes : float
+        Payload of each stream that waits in front of the link, in send buffers and queueing disciplines, while its
+        sender already does something else. Zero where a sender waits for the arrival of its last byte.
     """
 
     a: str
@@ -163,6 +166,7 @@ class Link:
     latency_s: float
     background: Schedule = IDLE
     source: str = "scenario"
+    queue_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

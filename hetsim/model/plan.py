@@ -181,6 +181,8 @@ class Program:
         One iteration.
     n_iterations : int
         Steps.
+    members : tuple of int
+        Ranks whose communication the flows of a collective are; a worker's flows are its own.
     """
 
     name: str
@@ -188,6 +190,12 @@ class Program:
     rank: int
     body: tuple[Instruction, ...]
     n_iterations: int
+    members: tuple[int, ...] = ()
+
+    @property
+    def senders(self) -> tuple[int, ...]:
+        """Ranks for which the time of its flows counts."""
+        return (self.rank,) if self.rank >= 0 else self.members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

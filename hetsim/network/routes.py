@@ -136,6 +136,28 @@ class Routes:
             (hop.link.bytes_per_s * (1.0 - share_at(hop.link.background, time_s)) for hop in hops), default=math.inf
         )
 
+    def queue_bytes(self, source: str, target: str) -> float:
+        """Return how much of a message a sender need not wait for: what waits in front of the slowest link of a route.
+
+        Bytes pile up there and nowhere else, as faster links pass on what they get.
+
+        Parameters
+        ----------
+        source, target : str
+            Nodes.
+
+        Returns
+        -------
+        float
+            Payload, in bytes; the least where several links are the slowest, by what background traffic leaves of them
+            at the start. Zero from a node to itself.
+        """
+        free = [
+            (hop.link.bytes_per_s * (1.0 - share_at(hop.link.background, 0.0)), hop.link.queue_bytes)
+            for hop in self.path(source, target)
+        ]
+        return min(free, default=(0.0, 0.0))[1]
+
 
 def _weight(link: Link) -> int:
     """Return a whole number whose sums order ways by links, then latency, then the inverse of the rate."""

@@ -7,6 +7,9 @@ is inside a tree, and sends S/2 in each tree; on the way down it is the other wa
 latency of one piece is twice the depth, ``2 log2(n) alpha`` (NCCL, src/graph/tuning.cc). The shape of the trees is
 NCCL's (src/graph/trees.cc): odd positions are leaves; the second tree is the first one mirrored, or shifted where the
 number of members is odd.
+
+A member turns round when all that it waits for has come up. Of three members the root of the second tree is ready
+first; what it sent down at once would meet what still goes up to the other root, and all would take 2.49 S / B.
 """
 
 from collections import defaultdict
@@ -129,10 +132,8 @@ def all_reduce(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
     """
     trees = double_tree(len(actors))
     k = n_pieces(n_bytes / 2)
-    up = _up(trees, k)
-    first = 1 + max(edge.slot for edge in up)
-    down = [replace(edge, slot=edge.slot + first) for edge in _down(trees, k)]
-    _play(script, actors, [*up, *down], n_bytes / 2 / k)
+    _play(script, actors, _up(trees, k), n_bytes / 2 / k)
+    _play(script, actors, _down(trees, k), n_bytes / 2 / k)
 
 
 def reduce(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:

@@ -98,6 +98,21 @@ class Objects:
         usage = tuple((self._link(hop), 1.0) for hop in hops)
         return usage, to_ticks(self._routes.latency_s(source, target))
 
+    def queue_bytes(self, source: str, target: str) -> float:
+        """Return how much of a message waits on its way while its sender goes on.
+
+        Parameters
+        ----------
+        source, target : str
+            Nodes.
+
+        Returns
+        -------
+        float
+            Payload, in bytes.
+        """
+        return self._routes.queue_bytes(source, target)
+
     def _link(self, hop: Hop) -> int:
         return self._add(hop.name, "link", hop.link.bytes_per_s / TICKS_PER_S, hop.link.background)
 

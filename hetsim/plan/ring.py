@@ -67,7 +67,8 @@ def composite(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes:
     """Pass around the ring as one flow over all links, which sets out when every member is ready.
 
     Each link carries the stream of every pair of neighbours that it joins; all streams move at the rate of the slowest,
-    as the members wait for each other in every round. Each round waits for the longest latency.
+    as the members wait for each other in every round. Each round waits for the longest latency. Members go on when all
+    has arrived, whatever the queues of the links.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def composite(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes:
     n_rounds = n_passes * (len(actors) - 1)
     ways = [script.way(a, b) for a, b in zip(actors, [*actors[1:], actors[0]], strict=True)]
     n_streams = Counter(link for usage, _ in ways for link, _ in usage)
-    ring = script.collective("ring")
+    ring = script.collective("ring", actors)
     name = script.name(ring)
     ready, done = script.barrier(f"members ready for {name}"), script.barrier(f"{name} done")
     script.add(ring, ready)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hetsim.model.plan import Flow, Instruction, Program, Push, Wait
 from hetsim.plan.objects import Objects
@@ -61,8 +61,10 @@ _Entry = Instruction | Message | _Arrival | Barrier
 class Script:
     """What the actors of one job do in one iteration.
 
-    Ranks do early entries, then compute, then late entries. Every actor ends an iteration when all it has sent has
-    arrived.
+    Ranks do early entries, then compute, then late entries. Every actor ends an iteration when all that it has sent is
+    handed over: has arrived, or, on a way whose links have a queue, fits into that. What is left of its last message in
+    the queue then goes on by itself, no longer as a transfer of the actor, and the first message of the next iteration
+    follows it. Each way has the queue for itself, as each stream has a send buffer.
 
     Parameters
     ----------
@@ -80,8 +82,12 @@ class Script:
         self._nodes = list(placed.placement.workers)
         self._early: list[list[_Entry]] = [[] for _ in self._names]
         self._late: list[list[_Entry]] = [[] for _ in self._names]
+        self._members: dict[Actor, tuple[int, ...]] = {}
         self._channels: dict[tuple[Actor, Actor], int] = {}
         self._flows: dict[tuple[Actor, Actor, float], Flow] = {}
+        self._waiting: dict[tuple[Actor, Actor], float] = {}
+        self._handed_over: dict[tuple[Actor, Actor], int] = {}
+        self._queues: list[tuple[str, tuple[Instruction, ...]]] = []
 
     def actor(self, name: str, node: str) -> Actor:
         """Add an actor that is no rank.
@@ -104,20 +110,24 @@ class Script:
         self._late.append([])
         return len(self._names) - 1
 
-    def collective(self, kind: str) -> Actor:
+    def collective(self, kind: str, members: Sequence[Actor]) -> Actor:
         """Add an actor that starts what all members of a collective take part in.
 
         Parameters
         ----------
         kind : str
             Such as ``ring``.
+        members : sequence of Actor
+            Its flows are the communication of those that are ranks.
 
         Returns
         -------
         Actor
             The next number, which is also part of its name.
         """
-        return self.actor(f"{kind} {len(self._names)}", "")
+        actor = self.actor(f"{kind} {len(self._names)}", "")
+        self._members[actor] = tuple(sorted(rank for rank in members if rank < self.placed.job.n_workers))
+        return actor
 
     def name(self, actor: Actor) -> str:
         """Return the name of an actor within its job.
@@ -250,7 +260,7 @@ class Script:
         Returns
         -------
         list of Program
-            Ranks, then the other actors.
+            Ranks, then the other actors, then the queues that send what actors have left to them.
         """
         n_ranks = self.placed.job.n_workers
         bodies: list[list[_Entry]] = []
@@ -258,30 +268,32 @@ class Script:
             work = [compute_work(self.objects, self.placed, actor)] if actor < n_ranks else []
             bodies.append([*early, *work, *late])
         n_sent = _number(bodies)
+        finished = [tuple(self._finished(body, n_sent)) for body in bodies]
         return [
             Program(
                 name=name,
                 job=job,
                 rank=actor if actor < n_ranks else -1,
-                body=tuple(self._finished(actor, body, n_sent)),
+                body=body,
                 n_iterations=self.placed.job.n_steps,
+                members=self._members.get(actor, ()),
             )
-            for actor, (name, body) in enumerate(zip(self._names, bodies, strict=True))
+            for actor, (name, body) in enumerate([*zip(self._names, finished, strict=True), *self._queues])
         ]
 
-    def _finished(
-        self, actor: Actor, body: Sequence[_Entry], n_sent: dict[tuple[Actor, Actor], int]
-    ) -> Iterator[Instruction]:
+    def _finished(self, body: Sequence[_Entry], n_sent: dict[tuple[Actor, Actor], int]) -> Iterator[Instruction]:
         """Yield instructions with thresholds, and the waits that keep the messages of a way in order."""
         arrived: dict[tuple[Actor, Actor], int] = {}
         for entry in body:
             if isinstance(entry, Message):
                 way = (entry.source, entry.target)
+                queue_bytes = self._queue_bytes(way)
                 before = entry.number - 1
-                if arrived.setdefault(way, 0) < before:
+                if arrived.setdefault(way, 0) < before or (queue_bytes and not before):
                     arrived[way] = before
                     yield self._wait(way, before, n_sent[way])
-                yield self._flow(entry)
+                is_left = queue_bytes and entry.number == n_sent[way]
+                yield self._left_to_queue(entry, queue_bytes) if is_left else self._flow(entry)
             elif isinstance(entry, _Arrival):
                 message = entry.message
                 way = (message.source, message.target)
@@ -291,7 +303,10 @@ class Script:
             else:
                 yield entry
         for way in arrived:
-            yield self._wait(way, n_sent[way], n_sent[way])
+            if way in self._handed_over:
+                yield Wait(counter=self._handed_over[way], base=1, stride=1)
+            elif not self._queue_bytes(way):
+                yield self._wait(way, n_sent[way], n_sent[way])
 
     def _wait(self, way: tuple[Actor, Actor], number: int, n_sent: int) -> Wait:
         return Wait(counter=self._channel(*way), base=number, stride=n_sent)
@@ -303,6 +318,29 @@ class Script:
             signals = (self._channel(message.source, message.target),)
             self._flows[key] = Flow(usage=usage, n_bytes=message.n_bytes, latency_ticks=latency_ticks, signals=signals)
         return self._flows[key]
+
+    def _left_to_queue(self, message: Message, queue_bytes: float) -> Flow:
+        """Return what an actor sends itself of the last message of a way, and let a program of its own send the rest.
+
+        A message that fits into the queue is handed over as it sets out.
+        """
+        whole = self._flow(message)
+        n_bytes = message.n_bytes - queue_bytes
+        if n_bytes <= 0.0:
+            return whole
+        way = (message.source, message.target)
+        name = f"queue from {self.name(message.source)} to {self.name(message.target)}"
+        handed_over = self._handed_over[way] = self.objects.counter(f"{self.placed.job.name}/handed to {name}")
+        rest = replace(whole, n_bytes=message.n_bytes - n_bytes, latency_ticks=0)
+        wait = Wait(counter=handed_over, base=1, stride=1)
+        self._queues.append((f"{self.placed.job.name}/{name}", (wait, rest)))
+        return replace(whole, n_bytes=n_bytes, signals=(handed_over,))
+
+    def _queue_bytes(self, way: tuple[Actor, Actor]) -> float:
+        if way not in self._waiting:
+            source, target = way
+            self._waiting[way] = self.objects.queue_bytes(self._nodes[source], self._nodes[target])
+        return self._waiting[way]
 
     def _channel(self, source: Actor, target: Actor) -> int:
         if (source, target) not in self._channels:

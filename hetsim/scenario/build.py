@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from hetsim.catalog.tables import datasets, links
@@ -11,9 +12,10 @@ from hetsim.model.workload import Dataset, Model, Variable
 from hetsim.network.topologies import TOPOLOGIES, Edge, Fabric, Port
 from hetsim.scenario import policies
 from hetsim.scenario.groups import GroupSection, tree_of
-from hetsim.scenario.hardware import CpuDevice, HostSection, InlineLink
+from hetsim.scenario.hardware import CpuDevice, HostSection, InlineLink, InlineNic
 from hetsim.scenario.inputs import input_shape
 from hetsim.scenario.load import Scenario
+from hetsim.scenario.queues import Queue
 from hetsim.scenario.schema import (
     ClusterSection,
     GraphTopology,
@@ -62,7 +64,7 @@ def build_cluster(scenario: Scenario) -> Cluster:
     return Cluster(
         hosts=tuple(hosts),
         switches=(*switches, *fabric.switches),
-        links=(*inner, *_with_exceptions(section, fabric.links)),
+        links=(*inner, *_with_queues(section, _with_exceptions(section, fabric.links))),
     )
 
 
@@ -203,6 +205,31 @@ def _with_exceptions(section: ClusterSection, network: Sequence[Link]) -> list[L
             )
         )
     return result
+
+
+def _with_queues(section: ClusterSection, network: Sequence[Link]) -> list[Link]:
+    """Return links with what they hold."""
+    written = _queues(section)
+    queues = [written.get(frozenset((link.a, link.b))) or written.get(frozenset((link.a,))) for link in network]
+    topology = section.topology
+    if None in queues and isinstance(topology, StarTopology | TwoLevelTopology):
+        queues = [queue or topology.queue for queue in queues]
+    return [
+        link if queue is None else replace(link, queue_bytes=queue.n_bytes(link.bytes_per_s))
+        for link, queue in zip(network, queues, strict=True)
+    ]
+
+
+def _queues(section: ClusterSection) -> dict[frozenset[str], Queue | None]:
+    """Return what is written of links, by their ends, and of network cards, by their host; exceptions win."""
+    topology = section.topology
+    queues: dict[frozenset[str], Queue | None] = {}
+    if isinstance(topology, GraphTopology):
+        queues = {frozenset(link.between): link.queue for link in topology.links}
+    elif topology is not None:
+        nics = [(host.nic, host_names(host)) for host in section.hosts]
+        queues = {frozenset((name,)): nic.queue for nic, names in nics if isinstance(nic, InlineNic) for name in names}
+    return queues | {frozenset(link.between): link.queue for link in section.links if link.queue is not None}
 
 
 def build_jobs(scenario: Scenario) -> tuple[Job, ...]:

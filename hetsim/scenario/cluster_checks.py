@@ -178,8 +178,8 @@ def _check_exceptions(parts: Parts, names: list[str]) -> Iterator[Problem]:
         if link is None:
             continue
         at = (*_LINKS, index)
-        if link.rate is None and link.latency is None:
-            yield Problem(at, "states no exception: write a rate, a latency, or both")
+        if link.rate is None and link.latency is None and link.queue is None:
+            yield Problem(at, "states no exception: write a rate, a latency or a queue")
         if frozenset(link.between) in known:
             yield from _check_pair(link, (*at, "between"), seen)
         else:

@@ -20,6 +20,7 @@ from hetsim.scenario.fields import (
     has,
     wrong,
 )
+from hetsim.scenario.queues import QUEUE, Queue
 
 DEFAULT_BUS: Final = "PCIe3-x16"
 
@@ -31,6 +32,12 @@ class InlineLink(Section):
     latency: Time = Field(description="One way.")
 
 
+class InlineNic(InlineLink):
+    """A network card that no catalog holds."""
+
+    queue: Queue | None = Field(default=None, description=QUEUE)
+
+
 def _link_tag(value: object) -> str:
     return "~InlineLink" if isinstance(value, dict | InlineLink) else "~name"
 
@@ -38,7 +45,7 @@ def _link_tag(value: object) -> str:
 def _nic_tag(value: object) -> str:
     if isinstance(value, str) and value.lstrip()[:1].isalpha():
         return "~name"
-    return "~InlineLink" if isinstance(value, dict | InlineLink) else "~rate"
+    return "~InlineNic" if isinstance(value, dict | InlineNic) else "~rate"
 
 
 Bus = Annotated[
@@ -50,7 +57,7 @@ Peer = Annotated[
 ]
 Nic = Annotated[
     Annotated[str, Named("network link"), Tag("~name")]
-    | Annotated[InlineLink, Tag("~InlineLink")]
+    | Annotated[InlineNic, Tag("~InlineNic")]
     | Annotated[float, Quantity("rate", positive=True), Tag("~rate")],
     Discriminator(_nic_tag),
 ]
@@ -198,5 +205,5 @@ class HostSection(Section):
     )
     cpu: CpuEntry = Field(description="Does the arithmetic of parameter servers placed here.")
     memory: Bytes
-    nic: Nic | None = Field(default=None, description="Payload rate, or catalog name, or rate and latency.")
+    nic: Nic | None = Field(default=None, description="Payload rate, or catalog name, or rate, latency and queue.")
     background: BackgroundSection = Field(default_factory=BackgroundSection)

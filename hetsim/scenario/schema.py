@@ -23,6 +23,7 @@ from hetsim.scenario.fields import (
 )
 from hetsim.scenario.groups import GroupSection
 from hetsim.scenario.hardware import HostSection
+from hetsim.scenario.queues import QUEUE, Queue
 
 
 class StarTopology(Section):
@@ -30,6 +31,7 @@ class StarTopology(Section):
 
     kind: Literal["star"]
     latency: Time | None = Field(default=None, description="One way, of each link.")
+    queue: Queue | None = Field(default=None, description=QUEUE)
 
 
 class TwoLevelTopology(Section):
@@ -40,6 +42,7 @@ class TwoLevelTopology(Section):
     uplink: Rate = Field(description="Payload rate between a rack's switch and the core.")
     latency: Time | None = Field(default=None, description="One way, of each link.")
     uplink_latency: Time | None = Field(default=None, description="One way; like latency if left out.")
+    queue: Queue | None = Field(default=None, description=QUEUE)
 
 
 Ends = Annotated[Items[str], Field(min_length=2, max_length=2)]
@@ -51,6 +54,7 @@ class GraphLink(Section):
     between: Ends = Field(description="Two hosts or switches.")
     rate: Rate = Field(description="Payload rate of each direction.")
     latency: Time = Field(description="One way.")
+    queue: Queue | None = Field(default=None, description=QUEUE)
 
 
 class GraphTopology(Section):
@@ -95,11 +99,12 @@ Topology = Annotated[
 
 
 class LinkException(Section):
-    """Another rate or latency for one link of the topology."""
+    """Another rate, latency or queue for one link of the topology."""
 
     between: Ends = Field(description="The link's ends: a host or switch each.")
     rate: Rate | None = None
     latency: Time | None = Field(default=None, description="One way.")
+    queue: Queue | None = Field(default=None, description=QUEUE)
 
 
 class ClusterSection(Section):

@@ -35,7 +35,7 @@ def kernel_against_engine() -> Figure:
 def engine_against_loop() -> Figure:
     """The engine on the same plan, and as many timeouts in as many bare SimPy processes."""
     plan = parameter_server(N_WORKERS, N_STEPS)
-    return _against_loop(plan, f"{N_WORKERS} workers, {N_STEPS} steps", n_repetitions=5)
+    return _against_loop(plan, f"{N_WORKERS} workers, {N_STEPS} steps", n_repetitions=21)
 
 
 def composite_ring() -> Figure:

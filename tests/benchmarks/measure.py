@@ -27,9 +27,7 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def interleaved(
-    ours: Callable[[], float], peer: Callable[[], float], *, n_repetitions: int, n_warm: int = 1
-) -> tuple[float, float]:
-    """Return the medians of two measurements taken in turn, so that what else the machine does falls on both."""
-    samples = [(ours(), peer()) for _ in range(n_warm + n_repetitions)][n_warm:]
-    return statistics.median(pair[0] for pair in samples), statistics.median(pair[1] for pair in samples)
+def interleaved(*calls: Callable[[], float], n_repetitions: int, n_warm: int = 1) -> tuple[float, ...]:
+    """Return the medians of measurements taken in turn, so that what else the machine does falls on all."""
+    samples = [[call() for call in calls] for _ in range(n_warm + n_repetitions)][n_warm:]
+    return tuple(statistics.median(column) for column in zip(*samples, strict=True))

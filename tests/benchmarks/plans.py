@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from clusters import known_job, placed, plan_of, star
+from clusters import CPU, GPU, known_job, placed, plan_of, star
 
-from hetsim.model.aggregation import Group, Messages
+from hetsim.model.aggregation import Group, Messages, Rank
+from hetsim.model.cluster import Cluster, Device, Host, Link
 from hetsim.model.plan import Delay, Flow, Plan, Work
 
 NIC_BYTES_PER_S = 1.25e9
@@ -34,6 +35,51 @@ def ring(n_workers: int, message_bytes: int, messages: Messages) -> Plan:
     flat = placed(job, _devices(n_workers), architecture="ring")
     assert isinstance(flat.tree, Group)
     return plan_of(star(rates, latency_s=LATENCY_S), replace(flat, tree=replace(flat.tree, messages=messages)))
+
+
+def two_level(n_hosts: int, n_gpus: int, message_bytes: int) -> Plan:
+    """One step of rings inside hosts and rings across them, side by side, all message by message.
+
+    Messages across hosts have the given bytes, those inside n_hosts times as many.
+    """
+    n = n_hosts * n_gpus
+    compute_s, rates = ring_speeds(n)
+    firsts = range(0, n, n_gpus)
+    nic_rates = [2.0 * rate for rate in ring_speeds(n_hosts)[1]]
+    cluster = _hosts([[5.0 * rate for rate in rates[i : i + n_gpus]] for i in firsts], nic_rates)
+    members = tuple(
+        Group(members=tuple(map(Rank, range(i, i + n_gpus))), architecture="ring", messages="rounds") for i in firsts
+    )
+    tree = Group(members=members, architecture="ring", messages="rounds")
+    job = known_job(compute_s, [n * message_bytes], n_servers=0)
+    flat = placed(job, [device.name for device in cluster.devices])
+    return plan_of(cluster, replace(flat, tree=tree))
+
+
+def _hosts(bus_rates: list[list[float]], nic_rates: list[float]) -> Cluster:
+    """Hosts on a switch, each with GPUs on links of their own, where all latency is: equal between all pairs."""
+    hosts, links = [], []
+    for i, (rates, nic) in enumerate(zip(bus_rates, nic_rates, strict=True)):
+        host = f"h{i}"
+        gpus = tuple(
+            Device(name=f"{host}/gpu{j}", host=host, card=f"{host}/card{j}", spec=GPU) for j in range(len(rates))
+        )
+        hosts.append(Host(name=host, devices=gpus, cpu=CPU, n_cores=16, memory_bytes=64e9))
+        links += [
+            Link(a=gpu.name, b=host, bytes_per_s=rate, latency_s=LATENCY_S)
+            for gpu, rate in zip(gpus, rates, strict=True)
+        ]
+        links.append(Link(a=host, b="switch", bytes_per_s=nic, latency_s=0.0))
+    return Cluster(hosts=tuple(hosts), switches=("switch",), links=tuple(links))
+
+
+def composite_steps(n_workers: int, n_steps: int) -> Plan:
+    """Steps of unequal workers with jitter, each with one ring all-reduce as one flow: no contention."""
+    compute_s, rates = ring_speeds(n_workers)
+    job = known_job(compute_s, [n_workers * 100_000], n_servers=0, n_steps=n_steps, jitter_cv=0.1)
+    flat = placed(job, _devices(n_workers), architecture="ring")
+    assert isinstance(flat.tree, Group)
+    return plan_of(star(rates, latency_s=LATENCY_S), replace(flat, tree=replace(flat.tree, messages="composite")))
 
 
 def _devices(n_workers: int) -> list[str]:

@@ -2,47 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
-from unittest.mock import patch
 
-import numpy as np
 import pytest
+from both import REPLICATION, SEED, equal_run, on_engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import TIES, UNEVEN, plans, raw_plans
 
-from hetsim.engine import compiled
 from hetsim.engine.compiled import CompiledPlan
-from hetsim.engine.simulate import simulate
 from hetsim.errors import DeadlockError
 from hetsim.model.plan import CapacityChange, Delay, Flow, Instruction, Plan, Program, Resource, Wait, Work
 from hetsim.model.result import PlanRun
 
 SOUND = st.one_of(plans(UNEVEN), plans(TIES))
 UNSOUND = st.one_of(raw_plans(UNEVEN, is_sound=False), raw_plans(TIES, is_sound=False))
-SEED, REPLICATION = 3, 2
 T = TypeVar("T")
-
-
-def on_engine(plan: Plan) -> PlanRun:
-    return simulate(plan, seed=SEED, replication=REPLICATION)
-
-
-def on_kernel(plan: Plan) -> PlanRun:
-    """Run on the kernel alone: where it meets a deadlock it asks the engine, which would hide a wrong one."""
-    with patch.object(compiled, "simulate", side_effect=AssertionError("the kernel met a deadlock")):
-        return CompiledPlan(plan).run(seed=SEED, replication=REPLICATION)
-
-
-def equal_run(plan: Plan) -> PlanRun:
-    """Run a plan on both, see that they agree, and return the run."""
-    engine, kernel = on_engine(plan), on_kernel(plan)
-    for ours, theirs in zip(engine.jobs, kernel.jobs, strict=True):
-        for column in ("step_end", "compute_end", "compute", "communication"):
-            np.testing.assert_array_equal(getattr(ours, column), getattr(theirs, column), err_msg=column)
-    assert (engine.end, engine.n_events) == (kernel.end, kernel.n_events)
-    # What ends at one tick is added up in the order of slots, which differ.
-    np.testing.assert_allclose(engine.carried, kernel.carried, rtol=1e-12, atol=0.0)
-    return engine
 
 
 def deadlock_of(run: Callable[[], PlanRun]) -> str:

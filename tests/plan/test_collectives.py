@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from clusters import known_job, placed, plan_of, star
 
 from hetsim.engine.simulate import simulate
+from hetsim.metrics.steps import exposed_ticks
 from hetsim.model.aggregation import Group, Rank
 from hetsim.model.plan import Flow, Plan
 from hetsim.model.result import PlanRun
 from hetsim.plan.double_tree import double_tree
 from hetsim.plan.pieces import n_pieces
-from hetsim.units import to_seconds
+from hetsim.units import TICKS_PER_S, to_seconds
 
 NIC = 1.25e9
 SIZE = 100_000_000
@@ -51,7 +53,7 @@ def test_halving_doubling(n: int, latency_s: float) -> None:
     assert time_s(plan) == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
-@pytest.mark.parametrize("n", [2, 4, 5, 8, 13, 16])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 7, 8, 13, 16])
 def test_a_double_tree_takes_twice_the_bytes_whatever_the_number_of_members(n: int) -> None:
     # 2 S / B, and at most 2 S / (k B) for each level to fill the pipeline up and down: Sanders, Speck and Traeff 2009,
     # doi:10.1016/j.parco.2009.09.001. Two members send S/2 each way in each tree.
@@ -59,6 +61,13 @@ def test_a_double_tree_takes_twice_the_bytes_whatever_the_number_of_members(n: i
     got = time_s(plan_for(flat(n, "tree"), [NIC] * n))
     least = (SIZE if n == 2 else 2 * SIZE) / NIC
     assert least * (1 - 1e-9) <= got <= least * (1 + 2 * (depth + 1) / n_pieces(SIZE / 2))
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_double_tree_of_few_members_has_no_pipeline_to_fill(n: int) -> None:
+    # Of three, one member sends, and one receives, S going up and S coming down, each without a break, whatever the
+    # number of pieces.
+    assert time_s(plan_for(flat(n, "tree"), [NIC] * n)) == pytest.approx((n - 1) * SIZE / NIC, rel=1e-8)
 
 
 @pytest.mark.parametrize("n", [2, 4, 8, 16, 32])
@@ -121,6 +130,18 @@ def test_a_ring_as_one_flow_takes_as_long_as_its_rounds(n: int, latency_s: float
     assert composite.end == pytest.approx(rounds.end, rel=1e-6 if n < 65 else 0.05)
     assert composite.carried[: len(made[1].resources)] == pytest.approx(_by_name(*made, rounds))
     assert 2 * composite.n_events < rounds.n_events or n == 2
+
+
+def test_a_ring_as_one_flow_counts_and_exposes_as_much_as_its_rounds() -> None:
+    # The flow is the communication of all its members.
+    compute_s = [0.01 * (i % 2) for i in range(8)]
+    rounds, composite = (
+        run(plan_for(flat(8, "ring", messages=messages), [NIC] * 8, compute_s=compute_s, n_steps=3)).jobs[0]
+        for messages in ("rounds", "composite")
+    )
+    np.testing.assert_allclose(exposed_ticks(composite), exposed_ticks(rounds), rtol=1e-6)
+    assert exposed_ticks(composite).min() == pytest.approx(1.75 * SIZE / NIC * TICKS_PER_S, rel=1e-6)
+    np.testing.assert_allclose(composite.communication, rounds.communication, rtol=1e-6)
 
 
 def _by_name(first: Plan, second: Plan, of_first: PlanRun) -> list[float]:

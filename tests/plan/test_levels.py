@@ -20,7 +20,9 @@ BUS = 1e10
 SIZE = 96_000_000
 
 
-def hosts(n_gpus: Sequence[int], *, bus: float = BUS, nic: float = NIC, latency_s: float = 0.0) -> Cluster:
+def hosts(
+    n_gpus: Sequence[int], *, bus: float = BUS, nic: float = NIC, latency_s: float = 0.0, queue_bytes: float = 0.0
+) -> Cluster:
     """Hosts on a switch, each with GPUs on links of their own."""
     found, links = [], []
     for i, n in enumerate(n_gpus):
@@ -28,7 +30,7 @@ def hosts(n_gpus: Sequence[int], *, bus: float = BUS, nic: float = NIC, latency_
         gpus = tuple(Device(name=f"{name}/gpu{j}", host=name, card=f"{name}/card{j}", spec=GPU) for j in range(n))
         found.append(Host(name=name, devices=gpus, cpu=CPU, n_cores=16, memory_bytes=64e9))
         links += [Link(a=gpu.name, b=name, bytes_per_s=bus, latency_s=0.0) for gpu in gpus]
-        links.append(Link(a=name, b="switch", bytes_per_s=nic, latency_s=latency_s))
+        links.append(Link(a=name, b="switch", bytes_per_s=nic, latency_s=latency_s, queue_bytes=queue_bytes))
     return Cluster(hosts=tuple(found), switches=("switch",), links=tuple(links))
 
 
@@ -61,13 +63,15 @@ def two_levels(inner: str, outer: str, sizes: Sequence[int], **fields: object) -
 
 @pytest.mark.parametrize(("n", "g"), [(2, 2), (2, 4), (3, 2), (4, 4)])
 @pytest.mark.parametrize("latency_s", [0.0, 25e-6])
-def test_a_ring_of_rings_costs_its_published_formula(n: int, g: int, latency_s: float) -> None:
+@pytest.mark.parametrize("queue_bytes", [0.0, 1e6])
+def test_a_ring_of_rings_costs_its_published_formula(n: int, g: int, latency_s: float, queue_bytes: float) -> None:
     # 2 (g - 1) / g S b_i + 2 (N - 1) (a_e + S / N b_e), where g ranks share a NIC: the phases of Horovod's hierarchical
     # all-reduce (horovod/common/ops/nccl_operations.cc), each at the cost of a ring (Thakur et al. 2005,
     # doi:10.1177/1094342005051521). Two GPU links lie between the GPUs of a host.
     tree = two_levels("ring", "ring", [g] * n)
     expected = 2 * (g - 1) / g * SIZE / BUS + 2 * (n - 1) * (2 * latency_s + SIZE / n / NIC)
-    assert time_s(hosts([g] * n, latency_s=latency_s), tree) == pytest.approx(expected, rel=1e-8)
+    cluster = hosts([g] * n, latency_s=latency_s, queue_bytes=queue_bytes)
+    assert time_s(cluster, tree) == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize(("n", "g"), [(2, 2), (4, 4), (8, 2)])
@@ -112,9 +116,10 @@ FLAT = {
 
 @pytest.mark.parametrize("architecture", FLAT)
 @pytest.mark.parametrize("inner", ["ring", "tree", "halving-doubling"])
-def test_groups_of_one_member_are_transparent(architecture: str, inner: str) -> None:
+@pytest.mark.parametrize("queue_bytes", [0.0, 1e6])
+def test_groups_of_one_member_are_transparent(architecture: str, inner: str, queue_bytes: float) -> None:
     flat = FLAT[architecture]
-    cluster = hosts([1, 2, 1], latency_s=1e-5)
+    cluster = hosts([1, 2, 1], latency_s=1e-5, queue_bytes=queue_bytes)
     expected = simulate(plan_for(cluster, flat, n_steps=3, update_s=0.001), seed=0, replication=0)
     nested = replace(flat, members=tuple(group(inner, group(inner, rank)) for rank in range(4)))
     trees = [nested, group("ring", flat), group(inner, group(inner, nested))]
@@ -126,11 +131,13 @@ def test_groups_of_one_member_are_transparent(architecture: str, inner: str) -> 
 
 @pytest.mark.parametrize("architecture", ["ring", "tree", "halving-doubling"])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_groups_that_cost_nothing_inside_equal_the_flat_form_over_hosts(architecture: str, n: int) -> None:
-    inside = {"ring": "ring", "tree": "tree", "halving-doubling": "halving-doubling"}[architecture]
-    free = {"bus": 1e18}
+@pytest.mark.parametrize("queue_bytes", [0.0, 1e6])
+def test_groups_that_cost_nothing_inside_equal_the_flat_form_over_hosts(
+    architecture: str, n: int, queue_bytes: float
+) -> None:
+    free = {"bus": 1e18, "queue_bytes": queue_bytes}
     flat = time_s(hosts([1] * n, **free), group(architecture, *range(n)))
-    nested = time_s(hosts([2] * n, **free), two_levels(inside, architecture, [2] * n))
+    nested = time_s(hosts([2] * n, **free), two_levels(architecture, architecture, [2] * n))
     assert nested == pytest.approx(flat, rel=1e-6)
 
 
@@ -221,10 +228,10 @@ def trees(first: int, n: int, depth: int) -> st.SearchStrategy[Group | Rank]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(trees(0, 6, 3), st.integers(0, 1))
-def test_every_tree_runs_and_repeats_its_bytes(tree: Group | Rank, slow: int) -> None:
+@given(trees(0, 6, 3), st.integers(0, 1), st.sampled_from([0.0, 1e6, 1e9]))
+def test_every_tree_runs_and_repeats_its_bytes(tree: Group | Rank, slow: int, queue_bytes: float) -> None:
     root = tree if isinstance(tree, Group) else Group(members=(tree,), architecture="ring")
-    cluster = hosts([2, 1, 2, 1], nic=NIC / (1 + 3 * slow), latency_s=1e-5)
+    cluster = hosts([2, 1, 2, 1], nic=NIC / (1 + 3 * slow), latency_s=1e-5, queue_bytes=queue_bytes)
     one = simulate(plan_for(cluster, root, update_s=0.001), seed=0, replication=0)
     plan = plan_for(cluster, root, n_steps=3, update_s=0.001)
     three = simulate(plan, seed=0, replication=0)

@@ -70,6 +70,26 @@ def test_network_links_have_rate_latency_and_exceptions(cluster):
     assert link(cluster, "v100-1", "rack-0").background == ((0.0, 0.25),)
 
 
+def test_what_a_link_holds_is_that_of_the_exception_the_nic_or_the_topology(cluster):
+    assert link(cluster, "v100-0", "rack-0").queue_bytes == pytest.approx(0.02 * 12.5e6)  # at the rate of the exception
+    assert link(cluster, "v100-1", "rack-0").queue_bytes == pytest.approx(0.02 * 1.25e9, rel=0.1)
+    assert link(cluster, "own", "rack-1").queue_bytes == pytest.approx(0.01 * 0.125e9)
+    assert link(cluster, "rack-0", "core").queue_bytes == pytest.approx(0.02 * 5e9)
+    assert link(cluster, "rack-1", "core").queue_bytes == 1e6
+    assert link(cluster, "v100-0/gpu0", "v100-0").queue_bytes == 0.0
+
+
+def test_a_link_of_a_graph_has_its_own_queue_and_no_other():
+    source = json.loads(json.dumps(KNOWN))
+    links = [{"between": [f"a-{i}", "s"], "rate": "1 Gbit/s", "latency": "1 us"} for i in range(2)]
+    links[0]["queue"] = "8 ms"
+    source["cluster"]["topology"] = {"kind": "graph", "switches": ["s"], "links": links}
+    built = build_cluster(load(source))
+    assert [link(built, f"a-{i}", "s").queue_bytes for i in range(2)] == [1e6, 0.0]
+    changed = build_cluster(load(source, ["cluster.links=[{between: [a-0, s], queue: 0 B}]"]))
+    assert link(changed, "a-0", "s").queue_bytes == 0.0
+
+
 def test_background_is_a_schedule(cluster):
     background = cluster.host("v100-1").background
     assert background.gpu == ((0.0, 0.1),)

@@ -65,6 +65,17 @@ def test_the_nic_of_a_graph_is_not_read():
     assert unread(scenario, seen) == ["name", "cluster.hosts[a].nic"]
 
 
+def test_a_queue_that_every_nic_overrules_is_not_read():
+    own = '{"rate": "10 Gbit/s", "latency": "1 us", "queue": "1 MB"}'
+    for nic, unread_paths in ((own, ["cluster.topology.queue"]), ('"10 Gbit/s"', [])):
+        source = json.loads(json.dumps(KNOWN).replace('"10 Gbit/s"', nic))
+        source["cluster"]["topology"] |= {"queue": "50 ms"}
+        scenario = load(source)
+        with reads() as seen:
+            build_cluster(scenario)
+        assert [path for path in unread(scenario, seen) if "queue" in path] == unread_paths
+
+
 def test_reads_end_with_their_block_and_checks_are_not_reads():
     scenario = load(KNOWN)
     with reads() as seen:

@@ -29,6 +29,9 @@ FRAME_PER_PAYLOAD = 1514 / 1448
 CPU = {"name": "any", "peak": "1 TFLOP/s", "memory_rate": "10 GB/s", "cores": 1}
 """Plays no part: compute is given, and the servers of the recording answered at once."""
 
+QUEUE = "50 ms"
+"""tbf holds what it can send in 50 ms (`latency 50ms` in every setting of the recording), beside its bucket."""
+
 N_STEPS = 8
 
 
@@ -128,12 +131,12 @@ def waiting_bytes(case: Case) -> float:
     return case.gradient_bytes - credit
 
 
-def plan_of(case: Case) -> Plan:
-    """What the engine runs for a case.
+def plan_of(case: Case, queue: str = QUEUE) -> Plan:
+    """What the engine runs for a case, with what every link holds.
 
     Latency is left at zero: 4 KiB in a full bucket took 0.03 ms one way, under 0.1 % of every round.
     """
-    scenario = load(_scenario(case))
+    scenario = load(_scenario(case, queue))
     cluster = build_cluster(scenario)
     (job,) = build_jobs(scenario)
     tree = tree_of(case)
@@ -192,7 +195,7 @@ def _servers(case: Case) -> tuple[str, ...]:
     return ("top", *inner)
 
 
-def _scenario(case: Case) -> dict[str, object]:
+def _scenario(case: Case, queue: str) -> dict[str, object]:
     """The case as the content of a scenario file."""
     workers = [{"name": f"w{rank}", "devices": [{"type": "cpu"}]} for rank in range(case.n_workers)]
     others = [{"name": f"aggregator{group}"} for group in range(len(case.groups))]
@@ -204,7 +207,7 @@ def _scenario(case: Case) -> dict[str, object]:
         "name": "recorded",
         "cluster": {
             "hosts": hosts,
-            "topology": {"kind": "graph", "switches": [*switches, "core"], "links": _links(case)},
+            "topology": {"kind": "graph", "switches": [*switches, "core"], "links": _links(case, queue)},
         },
         "jobs": [
             {
@@ -220,7 +223,7 @@ def _scenario(case: Case) -> dict[str, object]:
     }
 
 
-def _links(case: Case) -> list[dict[str, object]]:
+def _links(case: Case, queue: str) -> list[dict[str, object]]:
     """Worker to bridge to aggregator to core to server; on a star, worker to core to server."""
     switch_of = [f"bridge{group}" for group in case.group_of] or ["core"] * case.n_workers
     links = [
@@ -232,5 +235,6 @@ def _links(case: Case) -> list[dict[str, object]]:
     if case.server_mbit:
         links.append(("core", "top", case.server_mbit))
     return [
-        {"between": [a, b], "rate": f"{mbit / FRAME_PER_PAYLOAD!r} Mbit/s", "latency": "0 s"} for a, b, mbit in links
+        {"between": [a, b], "rate": f"{mbit / FRAME_PER_PAYLOAD!r} Mbit/s", "latency": "0 s", "queue": queue}
+        for a, b, mbit in links
     ]
