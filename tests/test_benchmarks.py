@@ -4,9 +4,14 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from hetsim.model.plan import Flow, Plan
 
 FOLDER = Path(__file__).parent / "benchmarks"
 
@@ -44,17 +49,73 @@ def test_measurements_are_taken_in_turn_and_the_median_counts() -> None:
     assert figure.to_dict() == {"ours_s": 2.0, "peer_s": 5.0, "ratio": 2.5, "unit": "steps", "note": ""}
 
 
-def test_a_ring_takes_as_long_as_simgrid_says() -> None:
-    # 128 unequal workers on a star, message by message: simulated time of SimGrid's CM02 (benchmarks/peers).
-    simgrid, plans = importlib.import_module("simgrid"), importlib.import_module("plans")
+@pytest.mark.parametrize(
+    ("name", "path"), [("ring-128", "recurrence"), ("ring-128", "events"), ("two-level-512", "events")]
+)
+def test_rings_take_as_long_as_simgrid_says(name: str, path: str) -> None:
+    # Unequal workers, message by message: simulated time of SimGrid's CM02 (benchmarks/peers).
+    simgrid = importlib.import_module("simgrid")
     stored = json.loads(simgrid.STORED.read_text("utf-8"))
-    plan = plans.ring(stored["n_workers"], stored["message_bytes"], "rounds")
-    end = simgrid.CompiledPlan(plan).run(seed=0, replication=0).end
-    assert simgrid.to_seconds(end) == pytest.approx(stored["simulated_s"], rel=simgrid.EXACT)
+    compiled = simgrid.CompiledPlan(simgrid.PLANS[name](), events_only=path == "events")
+    assert compiled.path == path
+    end = compiled.run(seed=0, replication=0).end
+    assert simgrid.to_seconds(end) == pytest.approx(stored["simulated_s"][name], rel=simgrid.EXACT)
+
+
+def test_the_peer_reads_links_ways_and_operations() -> None:
+    plans, simgrid_input = importlib.import_module("plans"), importlib.import_module("simgrid_input")
+    plan = plans.ring(2, 1000, "rounds")
+    rank = "c {} s {} 1000.0 r {} w {} s {} 1000.0 r {} w {}"
+    expected = [
+        "4 1000000000.0 5e-05 1500000000.0 0.0 1500000000.0 5e-05 1000000000.0 0.0",
+        "2 0 1 2 0 1 1 0 2 2 3",
+        "2",
+        f"7 {rank.format(0.01, 0, 1, 0, 0, 1, 0)}",
+        f"7 {rank.format(0.015, 1, 0, 1, 1, 0, 1)}",
+    ]
+    assert simgrid_input.peer_input(plan).split() == " ".join(expected).split()
+    assert simgrid_input.n_messages(plan) == 4
+
+
+def _with_latency(plan: Plan, ticks: int) -> Plan:
+    """Give the messages of the first rank another latency."""
+    body = tuple(
+        replace(each, latency_ticks=ticks) if isinstance(each, Flow) else each for each in plan.programs[0].body
+    )
+    return replace(plan, programs=(replace(plan.programs[0], body=body), *plan.programs[1:]))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda plans: plans.parameter_server(2, 1), "rank 1: not a message from one rank"),
+        (lambda plans: plans.ring(4, 1000, "composite"), "rank 1: not the only one that waits for train/ring 4 done"),
+        (lambda plans: plans.composite_steps(1, 2), "no more than one step"),
+        (lambda plans: _with_latency(plans.ring(4, 1000, "rounds"), 1), "not all ways have the same latency"),
+    ],
+)
+def test_the_peer_is_given_only_what_it_can_do(build: Callable[[ModuleType], Plan], message: str) -> None:
+    plans, simgrid_input = importlib.import_module("plans"), importlib.import_module("simgrid_input")
+    with pytest.raises(ValueError, match=message):
+        simgrid_input.peer_input(build(plans))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kernel", "engine", "ring-128", "help", "check"])
+def test_small_rings_of_rings_take_as_long_as_in_simgrid(tmp_path: Path) -> None:
+    simgrid, plans = importlib.import_module("simgrid"), importlib.import_module("plans")
+    program = simgrid.build(tmp_path)
+    if program is None:
+        pytest.skip("needs g++ and libsimgrid-dev")
+    for n_hosts, n_gpus in [(2, 2), (3, 4), (4, 2), (8, 4)]:
+        plan = plans.two_level(n_hosts, n_gpus, 100_000)
+        peer = simgrid.Peer(program, simgrid.peer_input(plan), "Full")
+        peer()
+        end = simgrid.CompiledPlan(plan, events_only=True).run(seed=0, replication=0).end
+        assert simgrid.to_seconds(end) == pytest.approx(peer.simulated_s, rel=simgrid.EXACT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["kernel", "engine", "ring-128", "recurrence", "ready-draws", "help", "check"])
 def test_a_benchmark_prints_one_object(name: str) -> None:
     command = [sys.executable, str(FOLDER / "run.py"), "--only", name, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ from hetsim.model.job import PolicyChoice
 from hetsim.model.workload import Model
 from hetsim.scenario.policies import FAMILIES
 
-MODEL_VERSION: Final = 1
+MODEL_VERSION: Final = 2
 """Raised with every change of the model that moves a number."""
 
 _LENGTH: Final = 12

@@ -54,15 +54,19 @@ class Levels:
         Where it runs.
     root : Group
         Simplified: only a group with servers may have one member.
+    is_alone : bool
+        Whether there is no other job.
     """
 
-    def __init__(self, script: Script, cluster: Cluster, root: Group) -> None:
+    def __init__(self, script: Script, cluster: Cluster, root: Group, *, is_alone: bool = False) -> None:
         self._script = script
         self._cluster = cluster
         self._root = root
         self._n_bytes = float(script.placed.job.gradient_bytes)
         self._servers: dict[int, Servers] = {}
         self._found: dict[tuple[int, Form], Holders | None] = {}
+        self._is_alone = is_alone and all(isinstance(member, Rank) for member in root.members)
+        self._one_flow: set[int] = set()
         n_before = 0
         for group in _groups(root):
             if group.servers:
@@ -84,6 +88,21 @@ class Levels:
             self._side_by_side(root, form, self._all_reduce)
             for member in root.members:
                 self._down(member, form)
+
+    def is_one_flow(self, group: Group) -> bool:
+        """Return whether a group's exchange was written as one flow.
+
+        Parameters
+        ----------
+        group : Group
+            Of the tree.
+
+        Returns
+        -------
+        bool
+            For the record of what was decided.
+        """
+        return id(group) in self._one_flow
 
     def form_of(self, group: Group) -> Form:
         """Return in which form the members of the root leave their sums.
@@ -225,8 +244,11 @@ class Levels:
 
     def _is_composite(self, group: Group, actors: Sequence[Actor], n_bytes: float, n_passes: int) -> bool:
         """Write an exchange as one flow where that is wanted, and return whether it was."""
-        if group.architecture != "ring" or not ring.is_composite(group.messages, len(actors)):
+        if group.architecture != "ring":
             return False
+        if not ring.is_composite(self._script, group, actors, is_alone=self._is_alone):
+            return False
+        self._one_flow.add(id(group))
         ring.composite(self._script, actors, n_bytes, n_passes)
         return True
 

@@ -9,7 +9,6 @@ from hetsim.network.routes import Routes
 from hetsim.plan.levels import Form, Levels
 from hetsim.plan.objects import Objects
 from hetsim.plan.placed import PlacedJob
-from hetsim.plan.ring import is_composite
 from hetsim.plan.script import Script
 from hetsim.units import format_si
 from hetsim.workload.shards import shard_bytes
@@ -38,12 +37,14 @@ def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) ->
         script = Script(objects, placed)
         tree = simplified(placed.tree)
         form: Form = "led"
+        is_one_flow = False
         if isinstance(tree, Group):
-            levels = Levels(script, cluster, tree)
+            levels = Levels(script, cluster, tree, is_alone=len(placed_jobs) == 1)
             form = levels.form_of(tree)
             levels.write()
+            is_one_flow = levels.is_one_flow(tree)
         programs += script.programs(index)
-        choices.append(f"{placed.job.name}: {_describe(placed, tree, form)}")
+        choices.append(f"{placed.job.name}: {_describe(placed, tree, form, is_one_flow=is_one_flow)}")
     return Plan(
         jobs=tuple(placed.job.name for placed in placed_jobs),
         resources=tuple(objects.resources),
@@ -61,23 +62,22 @@ _FORM_NAMES: dict[Form, str] = {
 }
 
 
-def _describe(placed: PlacedJob, node: Group | Rank, form: Form) -> str:
+def _describe(placed: PlacedJob, node: Group | Rank, form: Form, *, is_one_flow: bool) -> str:
     """Return what was decided for a job, in words."""
     if isinstance(node, Rank):
         return "one rank, nothing to exchange"
     if all(isinstance(member, Rank) for member in node.members):
-        return _describe_flat(placed, node)
+        return _describe_flat(placed, node, is_one_flow=is_one_flow)
     members = dict.fromkeys(_name(member) for member in node.members)
-    text = f"{_describe_flat(placed, node)}, over {len(node.members)} members: {'; '.join(members)}"
+    root = _describe_flat(placed, node, is_one_flow=is_one_flow)
+    text = f"{root}, over {len(node.members)} members: {'; '.join(members)}"
     return text if node.servers else f"{text}; {_FORM_NAMES[form]}"
 
 
-def _describe_flat(placed: PlacedJob, group: Group) -> str:
+def _describe_flat(placed: PlacedJob, group: Group, *, is_one_flow: bool) -> str:
     if group.servers:
         return _describe_servers(placed, group)
-    how = "message by message"
-    if group.architecture == "ring" and is_composite(group.messages, len(group.members)):
-        how = "as one flow"
+    how = "as one flow" if is_one_flow else "message by message"
     kind = "double binary tree" if group.architecture == "tree" else group.architecture
     return f"{kind} all-reduce of {len(list(ranks_of(group)))} ranks, {how}"
 

@@ -12,31 +12,71 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from hetsim.model.aggregation import Messages
+from hetsim.model.aggregation import Group
 from hetsim.model.plan import Flow
 from hetsim.plan.pieces import n_pieces
+from hetsim.plan.placed import compute_work
 from hetsim.plan.script import Actor, Script
 
 MOST_ROUNDS_MEMBERS: Final = 64
 """A ring of more members is one composite flow, unless rounds are asked for."""
 
 
-def is_composite(messages: Messages, n_members: int) -> bool:
+def is_composite(script: Script, group: Group, actors: Sequence[Actor], *, is_alone: bool) -> bool:
     """Return whether a ring is simulated as one flow.
+
+    Without being told, it is where there are more than 64 members, and where that says the same as its messages: all
+    ranks start together, the links of all are equal, and nothing else is on them.
 
     Parameters
     ----------
-    messages : {"auto", "rounds", "composite"}
-        What the tree asks for.
-    n_members : int
-        Of the ring.
+    script : Script
+        Of the job.
+    group : Group
+        A ring.
+    actors : sequence of Actor
+        In ring order.
+    is_alone : bool
+        Whether the ring is all that there is: nothing is exchanged before it, and there is no other job.
 
     Returns
     -------
     bool
         False where its messages are simulated one by one.
     """
-    return messages == "composite" or (messages == "auto" and n_members > MOST_ROUNDS_MEMBERS)
+    if group.messages != "auto":
+        return group.messages == "composite"
+    return len(actors) > MOST_ROUNDS_MEMBERS or (
+        is_alone and _start_together(script, actors) and _has_equal_links(script, actors)
+    )
+
+
+def _start_together(script: Script, ranks: Sequence[Actor]) -> bool:
+    """Return whether all ranks have computed at the same time."""
+    works = [compute_work(script.objects, script.placed, rank) for rank in ranks]
+    devices = [work.resources for work in works]
+    capacities = {tuple(script.objects.resources[resource].capacity for resource in device) for device in devices}
+    used = [resource for device in devices for resource in device]
+    return (
+        len({work.ticks for work in works}) == 1
+        and all(work.jitter_cv == 0.0 for work in works)
+        and len(capacities) == 1
+        and len(set(used)) == len(used)
+        and not any(change.resource in used for change in script.objects.changes)
+    )
+
+
+def _has_equal_links(script: Script, actors: Sequence[Actor]) -> bool:
+    """Return whether a ring has one stream on each of its links, and all its ways are alike and without a queue."""
+    ways = [script.way(a, b) for a, b in zip(actors, [*actors[1:], actors[0]], strict=True)]
+    used = [link for usage, _ in ways for link, _ in usage]
+    return (
+        len(set(used)) == len(used) > 0
+        and len({tuple(script.objects.resources[link].capacity for link, _ in usage) for usage, _ in ways}) == 1
+        and len({latency_ticks for _, latency_ticks in ways}) == 1
+        and not any(script.has_queue(a, b) for a, b in zip(actors, [*actors[1:], actors[0]], strict=True))
+        and not any(change.resource in used for change in script.objects.changes)
+    )
 
 
 def rounds(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes: int) -> None:

@@ -336,6 +336,21 @@ class Script:
         self._queues.append((f"{self.placed.job.name}/{name}", (wait, rest)))
         return replace(whole, n_bytes=n_bytes, signals=(handed_over,))
 
+    def has_queue(self, source: Actor, target: Actor) -> bool:
+        """Return whether what is left of a message on a way waits in a queue.
+
+        Parameters
+        ----------
+        source, target : Actor
+            From and to whom.
+
+        Returns
+        -------
+        bool
+            Whether the sender goes on before its last message has arrived.
+        """
+        return self._queue_bytes((source, target)) > 0.0
+
     def _queue_bytes(self, way: tuple[Actor, Actor]) -> float:
         if way not in self._waiting:
             source, target = way

@@ -20,8 +20,8 @@ N_READY_STEPS = 100_000
 
 def recurrence_against_events() -> Figure:
     """64 unequal workers with lognormal jitter and one all-reduce a step; whole runs, recordings and all."""
-    plan, short = (CompiledPlan(composite_steps(N_WORKERS, n)) for n in (N_STEPS, N_EVENT_STEPS))
-    events = CompiledPlan(short.plan, events_only=True)
+    plan, few_steps = CompiledPlan(composite_steps(N_WORKERS, N_STEPS)), composite_steps(N_WORKERS, N_EVENT_STEPS)
+    short, events = CompiledPlan(few_steps), CompiledPlan(few_steps, events_only=True)
     if plan.path != "recurrence" or not _are_equal(short, events):
         raise AssertionError("recurrence and event kernel differ")
     ours_s, peer_s = interleaved(

@@ -156,7 +156,7 @@ def test_a_ring_of_more_than_64_members_is_one_flow_unless_rounds_are_asked_for(
         (65, "rounds", "message by message", 65 * 128),
         (2, "composite", "as one flow", 1),
     ):
-        plan = plan_for(flat(n, "ring", messages=messages), [NIC] * n)
+        plan = plan_for(flat(n, "ring", messages=messages), [NIC * (1 + i) for i in range(n)])
         flows = [entry for program in plan.programs for entry in program.body if isinstance(entry, Flow)]
         assert (plan.choices, len(flows)) == ((f"train: ring all-reduce of {n} ranks, {text}",), n_flows)
 
@@ -173,3 +173,24 @@ def test_a_slower_link_never_helps() -> None:
         for slow in range(6):
             nics = [NIC / 3 if i == slow else NIC for i in range(6)]
             assert time_s(plan_for(flat(6, architecture), nics)) > equal
+
+
+@pytest.mark.parametrize(
+    ("fields", "nics", "compute_s", "how"),
+    [
+        ({}, [NIC] * 4, [0.01] * 4, "as one flow"),
+        ({}, [NIC, NIC, NIC, 2 * NIC], [0.01] * 4, "message by message"),
+        ({}, [NIC] * 4, [0.01, 0.01, 0.01, 0.02], "message by message"),
+        ({"messages": "rounds"}, [NIC] * 4, [0.01] * 4, "message by message"),
+        ({"messages": "composite"}, [NIC, NIC, NIC, 2 * NIC], [0.01] * 4, "as one flow"),
+    ],
+)
+def test_a_ring_is_one_flow_by_itself_only_where_that_says_the_same(
+    fields: dict[str, str], nics: list[float], compute_s: list[float], how: str
+) -> None:
+    plan = plan_for(flat(4, "ring", **fields), nics, compute_s=compute_s, latency_s=25e-6, n_steps=2)
+    assert how in plan.choices[0]
+    rounds = plan_for(flat(4, "ring", messages="rounds"), nics, compute_s=compute_s, latency_s=25e-6, n_steps=2)
+    if nics == [NIC] * 4:
+        # Each round is rounded up to a tick by itself.
+        assert 0 <= run(rounds).end - run(plan).end <= 2 * 2 * 3
