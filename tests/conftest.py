@@ -4,6 +4,11 @@ import copy
 
 import pytest
 
+from hetsim.kernels.jit import compile_all
+
+# Before tests take functions from modules: small runs would do without, and tests of kernels are of compiled ones.
+compile_all()
+
 SMALL = {
     "name": "small",
     "description": "Two busy machines and two idle ones",

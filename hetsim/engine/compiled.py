@@ -5,6 +5,7 @@ from typing import Literal
 
 from hetsim.engine.events import EventPlan
 from hetsim.engine.recurrence import RecurrencePlan
+from hetsim.kernels.jit import compile_all
 from hetsim.model.plan import Plan
 from hetsim.model.result import PlanRun
 from hetsim.plan.recurrence import find_recurrence
@@ -22,6 +23,7 @@ class CompiledPlan:
     """
 
     def __init__(self, plan: Plan, *, events_only: bool = False) -> None:
+        compile_all()
         self._plan = plan
         recurrence = None if events_only else find_recurrence(plan)
         self._recurrence = None if recurrence is None else RecurrencePlan(plan, recurrence)

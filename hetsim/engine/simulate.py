@@ -11,6 +11,7 @@ from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice,
 from hetsim.engine.settle import Settlement
 from hetsim.errors import DeadlockError
 from hetsim.kernels.draws import lognormal_factors
+from hetsim.kernels.jit import compile_if_many
 from hetsim.model.plan import Flow, Plan, Program, Push, Work, usage_of
 from hetsim.model.result import PlanRun
 from hetsim.units import MAX_TICKS, to_seconds
@@ -45,6 +46,7 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
     SimulationError
         If the simulation would last longer than the clock can count.
     """
+    compile_if_many(sum(program.n_iterations * len(program.body) for program in plan.programs))
     env = Clock()
     kinds = _kinds_of(plan)
     fluid = Fluid(

@@ -1,31 +1,78 @@
-"""The decorator of every kernel: lazily compiled, cached on disk under a hash of the kernels' own sources."""
+"""The decorators of every kernel: plain Python until compiling pays, then compiled, and cached on disk.
+
+Numba takes about a second to start, more than a small run takes without it. So a kernel is at first the function as it
+is written; `compile_all` puts its compiled form wherever hetsim knows it by name. Both give the same bits. The cache
+lies under a hash of the kernels' own sources.
+"""
 
 import hashlib
+import sys
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-import numba
 import platformdirs
 
 F = TypeVar("F", bound=Callable[..., object])
 
-config: Any = numba.config  # filled at run time from the environment, so its types are unknown
+MOST_EVENTS: Final = 10_000
+"""Events simulated in plain Python by one process, at 30 to 60 us each, before it pays to compile."""
+
+_HOLDER: Final = "hetsim"
 
 
-def _cache_folder() -> str:
-    """Name a folder for this version of the kernels: numba's index does not notice an edited callee in another file."""
+class _Compiler:
+    """What is compiled, and how: one for the process."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.n_events = 0
+        self.waiting: list[tuple[Callable[..., object], dict[str, Any]]] = []
+        self.preparations: list[Callable[[], None]] = []
+
+    def decorated(self, function: F, **options: Any) -> F:
+        if self.is_on:
+            return cast("F", _dispatcher(function, options))
+        self.waiting.append((function, options))
+        return function
+
+    def start(self) -> None:
+        self.is_on = True
+        for prepare in self.preparations:
+            prepare()
+        made = {id(function): _dispatcher(function, options) for function, options in self.waiting}
+        self.waiting.clear()
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] == _HOLDER:
+                for key, value in list(vars(module).items()):
+                    if id(value) in made:
+                        setattr(module, key, made[id(value)])
+
+
+_COMPILER: Final = _Compiler()
+
+
+@lru_cache
+def _cache_folder() -> tuple[str, bool]:
+    """Name a folder for this version of the kernels.
+
+    Numba's index does not notice an edited callee in another file.
+    """
+    import numba
+
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    root = Path(config.CACHE_DIR or platformdirs.user_cache_path("hetsim"))
-    return str(root / f"kernels-{digest.hexdigest()[:16]}")
+    root = Path(cast("Any", numba.config).CACHE_DIR or platformdirs.user_cache_path("hetsim"))
+    folder = root / f"kernels-{digest.hexdigest()[:16]}"
+    return str(folder), _is_writable(folder)
 
 
-def _is_writable(folder: str) -> bool:
+def _is_writable(folder: Path) -> bool:
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        probe = Path(folder) / f"probe-{hashlib.sha256(str(id(folder)).encode()).hexdigest()[:8]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f"probe-{hashlib.sha256(str(id(folder)).encode()).hexdigest()[:8]}"
         probe.touch()
         probe.unlink(missing_ok=True)
     except OSError:
@@ -33,8 +80,51 @@ def _is_writable(folder: str) -> bool:
     return True
 
 
-_FOLDER = _cache_folder()
-_CACHE = _is_writable(_FOLDER)
+def _dispatcher(function: Callable[..., object], options: dict[str, Any]) -> Callable[..., object]:
+    import numba
+
+    folder, is_writable = _cache_folder()
+    # The cache folder is numba's global setting, so it is changed for this decoration only.
+    config: Any = numba.config  # filled at run time from the environment, so its types are unknown
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = folder
+    try:
+        made: Callable[..., object] = numba.njit(cache=is_writable, **options)(function)
+        return made
+    finally:
+        config.CACHE_DIR = previous
+
+
+def compile_all() -> None:
+    """Let every kernel be compiled at its next call, in this process."""
+    if not _COMPILER.is_on:
+        _COMPILER.start()
+
+
+def compile_if_many(n_events: int) -> None:
+    """Compile every kernel once a process has simulated many events.
+
+    Parameters
+    ----------
+    n_events : int
+        About to be simulated.
+    """
+    _COMPILER.n_events += n_events
+    if _COMPILER.n_events > MOST_EVENTS:
+        compile_all()
+
+
+def before_compiling(prepare: Callable[[], None]) -> None:
+    """Let something be done before the first kernel is compiled.
+
+    Parameters
+    ----------
+    prepare : callable
+        May import numba.
+    """
+    _COMPILER.preparations.append(prepare)
+    if _COMPILER.is_on:
+        prepare()
 
 
 def jit(function: F) -> F:
@@ -48,9 +138,9 @@ def jit(function: F) -> F:
     Returns
     -------
     callable
-        The dispatcher; ``.py_func`` is the plain function.
+        The function, until `compile_all`.
     """
-    return _compiled(function)
+    return _COMPILER.decorated(function)
 
 
 def jit_without_allocation(function: F) -> F:
@@ -68,9 +158,9 @@ def jit_without_allocation(function: F) -> F:
     Returns
     -------
     callable
-        The dispatcher; ``.py_func`` is the plain function.
+        The function, until `compile_all`.
     """
-    return _compiled(function, _nrt=False, error_model="numpy")
+    return _COMPILER.decorated(function, _nrt=False, error_model="numpy")
 
 
 def inlined(function: F) -> F:
@@ -86,16 +176,6 @@ def inlined(function: F) -> F:
     Returns
     -------
     callable
-        The dispatcher; ``.py_func`` is the plain function.
+        The function, until `compile_all`.
     """
-    return _compiled(function, _nrt=False, error_model="numpy", forceinline=True)
-
-
-def _compiled(function: F, **options: Any) -> F:
-    # The cache folder is numba's global setting, so it is changed for this decoration only.
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = _FOLDER
-    try:
-        return cast("F", numba.njit(cache=_CACHE, **options)(function))
-    finally:
-        config.CACHE_DIR = previous
+    return _COMPILER.decorated(function, _nrt=False, error_model="numpy", forceinline=True)

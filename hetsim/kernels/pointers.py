@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic, overload
+
+from hetsim.kernels.jit import before_compiling
 
 ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
@@ -48,31 +48,34 @@ def advanced(place: ArrayT, n: int) -> ArrayT:
     return place[n:]  # type: ignore[return-value]
 
 
-_intrinsic: Any = intrinsic
+def _let_numba_know() -> None:
+    from numba import types
+    from numba.extending import intrinsic, overload
 
-
-@_intrinsic
-def _data(_context: Any, array: Any) -> Any:
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return context.make_array(array)(context, builder, arguments[0]).data
-
+    typed: Any = intrinsic
     pointer_type: Any = types.CPointer
-    return pointer_type(array.dtype)(array), generate
+
+    @typed
+    def data(_context: Any, array: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return context.make_array(array)(context, builder, arguments[0]).data
+
+        return pointer_type(array.dtype)(array), generate
+
+    @typed
+    def moved(_context: Any, place: Any, n: Any) -> Any:
+        def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.gep(arguments[0], [arguments[1]])
+
+        return place(place, types.int64), generate
+
+    @overload(pointer, strict=False)
+    def _pointer(array: Any) -> Any:
+        return lambda array: data(array)  # noqa: PLW0108 - numba compiles it
+
+    @overload(advanced, strict=False)
+    def _advanced(place: Any, n: Any) -> Any:
+        return lambda place, n: moved(place, np.int64(n))
 
 
-@_intrinsic
-def _advanced(_context: Any, place: Any, n: Any) -> Any:
-    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.gep(arguments[0], [arguments[1]])
-
-    return place(place, types.int64), generate
-
-
-@overload(pointer, strict=False)
-def _pointer(array: Any) -> Any:
-    return lambda array: _data(array)  # noqa: PLW0108 - numba compiles it
-
-
-@overload(advanced, strict=False)
-def _advanced_overload(place: Any, n: Any) -> Any:
-    return lambda place, n: _advanced(place, np.int64(n))
+before_compiling(_let_numba_know)

@@ -1,7 +1,7 @@
 """Where activities and the resources that they share are kept: two flat arrays, and views of them by name."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -241,7 +241,7 @@ def rates(state: State) -> dict[int, float]:
     dict of int to float
         By ident.
     """
-    tables: Tables = opened_in_python(state)
+    tables = opened_in_python(state)
     found = {}
     for slot in np.flatnonzero(tables.slot[KIND::8] != NONE).tolist():
         found[int(tables.slot[8 * slot + IDENT])] = float(tables.slot_floats[4 * slot + RATE])
@@ -320,5 +320,7 @@ def opened(state: State) -> Tables:
     )
 
 
-opened_in_python: Any = getattr(opened, "py_func", opened)
-"""For Python, where compiling it would cost more than it does."""
+def opened_in_python(state: State) -> Tables:
+    """Return the tables of a state to Python, as arrays."""
+    tables: Tables = getattr(opened, "py_func", opened)(state)
+    return tables
