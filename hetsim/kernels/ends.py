@@ -1,6 +1,6 @@
 """The ends of activities as a binary heap in which each entry knows its place, so that an end can move."""
 
-from hetsim.kernels.jit import inlined, jit_without_allocation
+from hetsim.kernels.jit import inlined, part
 from hetsim.kernels.state import (
     ENTITY,
     N_HEAP,
@@ -42,7 +42,7 @@ def sift_down(tables: Tables, i: int, tick: int, entity: int) -> None:
     tables.heap_at[entity] = i
 
 
-@jit_without_allocation
+@part
 def set_end(tables: Tables, entity: int, tick: int) -> None:
     """Enter or change an end in the heap, or take it out if it is never."""
     i = tables.heap_at[entity]
@@ -58,7 +58,7 @@ def set_end(tables: Tables, entity: int, tick: int) -> None:
         sift_down(tables, i, tick, entity)
 
 
-@jit_without_allocation
+@part
 def take_out(tables: Tables, i: int) -> None:
     """Take the entry at a place out of the heap."""
     tables.heap_at[tables.heap[2 * i + ENTITY]] = NONE

@@ -19,7 +19,7 @@ equal weights). A change in a pool takes the same time however many activities i
 import numpy as np
 
 from hetsim.kernels.ends import set_end, sift_down, take_out
-from hetsim.kernels.jit import inlined, jit_without_allocation
+from hetsim.kernels.jit import inlined, part
 from hetsim.kernels.maxmin import end_after, enter_lists, leave_slot, solve, solve_star, take_slot, touch
 from hetsim.kernels.pointers import advanced
 from hetsim.kernels.state import (
@@ -77,7 +77,7 @@ def has_room(tables: Tables, kind: int) -> bool:
     return bool(tables.counts[FREE_SLOT] != NONE and tables.counts[N_FREE_NODES] >= n_uses)
 
 
-@jit_without_allocation
+@part
 def _make_room(tables: Tables, resource: int) -> bool:
     """Move the members of a full pool to its beginning, or if they fill it all to a place twice as large."""
     row = advanced(tables.resource, 8 * resource)
@@ -91,7 +91,7 @@ def _make_room(tables: Tables, resource: int) -> bool:
     return _shifted(tables, resource, first, start)
 
 
-@jit_without_allocation
+@part
 def _shifted(tables: Tables, resource: int, first: int, start: int) -> bool:
     """Move the members of a pool; the new place begins before the old one or does not overlap."""
     for i in range(tables.resource[8 * resource + N_USERS]):

@@ -13,7 +13,7 @@ import numpy as np
 
 from hetsim.kernels import fluid
 from hetsim.kernels.draws import fill_pairs, spread
-from hetsim.kernels.jit import inlined, jit, jit_without_allocation
+from hetsim.kernels.jit import inlined, jit, part
 from hetsim.kernels.memory import (
     BASE,
     BLOCK,
@@ -193,7 +193,7 @@ def _start(run: Run, order: int, kind: int, amount: float, now: int) -> None:
         run.counts[OUTCOME] = FULL
 
 
-@jit_without_allocation
+@part
 def _carry(run: Run, order: int, now: int) -> None:
     """Let the bytes of a flow move after its latency."""
     instruction = order >> ITERATION_BITS
@@ -241,7 +241,7 @@ def _work_ticks(run: Run, instruction: int, iteration: int) -> float:
     return float(np.ceil(ticks * drawn[place]))
 
 
-@jit_without_allocation
+@part
 def _draw(run: Run, instruction: int, iteration: int, cv: float, drawn: FloatArray) -> None:
     """Draw a block of factors; the iterations of a program come one after the other."""
     scratch, half = run.scratch, BLOCK // 2
@@ -313,7 +313,7 @@ def _is_full(run: Run, op: int) -> bool:
     return bool(full)
 
 
-@jit_without_allocation
+@part
 def _run_program(run: Run, program: int, now: int) -> None:
     """Go on with a program until it waits or ends."""
     bounds, state = advanced(run.code.program, 8 * program), advanced(run.program, 8 * program)
@@ -391,7 +391,7 @@ def _touch(run: Run, resource: int) -> None:
         run.counts[N_TOUCHED] += 1
 
 
-@jit_without_allocation
+@part
 def _complete(run: Run, now: int) -> None:
     """End what is due: what has no amount, activities in service, latencies and delays."""
     counts = run.counts
@@ -470,7 +470,7 @@ def _enqueue(run: Run, resource: int, order: int) -> None:
     _touch(run, resource)
 
 
-@jit_without_allocation
+@part
 def _grant(run: Run, now: int) -> None:
     """Admit what was requested."""
     counts = run.counts
@@ -527,7 +527,7 @@ def _next_tick(run: Run, now: int) -> int:
     return int(tick)
 
 
-@jit_without_allocation
+@part
 def _loop(
     code: Code,
     held: State,

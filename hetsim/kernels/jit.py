@@ -31,7 +31,10 @@ class _Compiler:
         self.waiting: list[tuple[Callable[..., object], dict[str, Any]]] = []
         self.preparations: list[Callable[[], None]] = []
 
-    def decorated(self, function: F, **options: Any) -> F:
+    def decorated(self, function: F, *, is_entry: bool = True, **options: Any) -> F:
+        if not is_entry:
+            # No file of its own, which nobody would load: what calls it holds a copy.
+            options |= {"cache": False, "no_cfunc_wrapper": True}
         if self.is_on:
             return cast("F", _dispatcher(function, options))
         self.waiting.append((function, options))
@@ -51,6 +54,7 @@ class _Compiler:
 
 
 _COMPILER: Final = _Compiler()
+_LEAN: Final[dict[str, Any]] = {"_nrt": False, "error_model": "numpy"}
 
 
 @lru_cache
@@ -89,7 +93,7 @@ def _dispatcher(function: Callable[..., object], options: dict[str, Any]) -> Cal
     previous = config.CACHE_DIR
     config.CACHE_DIR = folder
     try:
-        made: Callable[..., object] = numba.njit(cache=is_writable, **options)(function)
+        made: Callable[..., object] = numba.njit(**{"cache": is_writable} | options)(function)
         return made
     finally:
         config.CACHE_DIR = previous
@@ -160,7 +164,23 @@ def jit_without_allocation(function: F) -> F:
     callable
         The function, until `compile_all`.
     """
-    return _COMPILER.decorated(function, _nrt=False, error_model="numpy")
+    return _COMPILER.decorated(function, **_LEAN)
+
+
+def part(function: F) -> F:
+    """Compile a part of a kernel that only kernels call; otherwise as `jit_without_allocation`.
+
+    Parameters
+    ----------
+    function : callable
+        As for `jit`.
+
+    Returns
+    -------
+    callable
+        The function, until `compile_all`.
+    """
+    return _COMPILER.decorated(function, is_entry=False, **_LEAN)
 
 
 def inlined(function: F) -> F:
@@ -178,4 +198,4 @@ def inlined(function: F) -> F:
     callable
         The function, until `compile_all`.
     """
-    return _COMPILER.decorated(function, _nrt=False, error_model="numpy", forceinline=True)
+    return _COMPILER.decorated(function, is_entry=False, forceinline=True, **_LEAN)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from hetsim.kernels.ends import set_end
-from hetsim.kernels.jit import inlined, jit_without_allocation
+from hetsim.kernels.jit import inlined, part
 from hetsim.kernels.pointers import advanced
 from hetsim.kernels.state import (
     AFTER,
@@ -80,7 +80,7 @@ def take_slot(tables: Tables, ident: int, kind: int, amount: float, now: int) ->
     tables.new[i] = slot
 
 
-@jit_without_allocation
+@part
 def enter_lists(tables: Tables) -> None:
     """Enter what is new into the lists of its resources."""
     for i in range(tables.counts[N_NEW]):
@@ -112,7 +112,7 @@ def _link(tables: Tables, resource: int, node: int) -> None:
     touch(tables, resource)
 
 
-@jit_without_allocation
+@part
 def leave_slot(tables: Tables, slot: int) -> None:
     """Free a slot; its activity has moved all of its amount."""
     row = advanced(tables.slot, 8 * slot)
@@ -144,7 +144,7 @@ def end_after(since: int, remaining: float, rate: float) -> int:
     return int(since + np.int64(span)) if span < np.float64(END_OF_TIME - since) else END_OF_TIME
 
 
-@jit_without_allocation
+@part
 def _gather(tables: Tables, resource: int) -> tuple[int, int]:
     """List the component of a resource: return how many resources and members it has."""
     stamp = tables.counts[STAMP]
@@ -296,7 +296,7 @@ def _is_star(tables: Tables, hub: int, level: float) -> bool:
     return True
 
 
-@jit_without_allocation
+@part
 def solve_star(tables: Tables, resource: int, now: int) -> bool:
     """Solve the component of a resource if one hub alone decides it: everyone gets an equal share of the hub.
 
@@ -342,7 +342,7 @@ def _enter(tables: Tables, slot: int, first: int) -> None:
         set_end(tables, entity, end if end == first else NEVER)
 
 
-@jit_without_allocation
+@part
 def solve(tables: Tables, resource: int, now: int) -> None:
     """Solve the component of a resource."""
     n_resources, n_members = _gather(tables, resource)

@@ -253,14 +253,12 @@ def rates(state: State) -> dict[int, float]:
     return found
 
 
-@inlined
 def _n_ints(counts: IntArray) -> int:
     n_slots, n_resources = counts[N_SLOTS], counts[N_RESOURCES]
     lists = 3 * n_resources + 2 * n_slots + counts[N_KINDS] + 1 + counts[N_USES] + counts[N_PLACES]
     return int(N_COUNTS + 8 * (n_slots + n_resources) + 4 * counts[N_NODES] + 3 * (n_slots + n_resources) + lists)
 
 
-@inlined
 def _n_floats(counts: IntArray) -> int:
     return int(8 * counts[N_RESOURCES] + 4 * counts[N_SLOTS] + counts[N_USES] + counts[N_PLACES])
 

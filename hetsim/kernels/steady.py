@@ -6,7 +6,7 @@ that follows is what came before, one iteration and one period later.
 """
 
 from hetsim.kernels import memory, state
-from hetsim.kernels.jit import inlined, jit_without_allocation
+from hetsim.kernels.jit import inlined, part
 from hetsim.kernels.memory import IntArray, Run
 from hetsim.kernels.pointers import advanced
 
@@ -140,7 +140,7 @@ def _exchange(now: IntArray, before: IntArray, n: int) -> bool:
     return same
 
 
-@jit_without_allocation
+@part
 def _is_the_same(run: Run, now: int, iteration: int) -> bool:
     """Write down the state, and return whether it is that of the iteration before."""
     n = _write_programs(run, run.written, now, iteration)
@@ -157,7 +157,7 @@ def _is_the_same(run: Run, now: int, iteration: int) -> bool:
     return same
 
 
-@jit_without_allocation
+@part
 def _keep_counts(run: Run) -> None:
     """Keep what was done so far, to know what one period does."""
     n = run.code.size[memory.N_INSTRUCTIONS]
@@ -166,7 +166,7 @@ def _keep_counts(run: Run) -> None:
     run.done_before[n] = run.counts[memory.N_EVENTS]
 
 
-@jit_without_allocation
+@part
 def _n_steps_left(run: Run) -> int:
     """Return how many iterations every program has left, up to a few at its end; zero where transfers lag behind."""
     least, newest = 2**62, 0
@@ -182,7 +182,7 @@ def _n_steps_left(run: Run) -> int:
     return max(least, 0)
 
 
-@jit_without_allocation
+@part
 def _write_traces(run: Run, program: int, n_steps: int, period: int) -> None:
     """Move what was recorded of the last two iterations, and repeat the one before them in between."""
     first = run.code.program[8 * program + memory.TRACE_FIRST]
@@ -222,7 +222,7 @@ def _move_fluid(run: Run, n_steps: int, shift: int) -> None:
                 held[state.END] += shift
 
 
-@jit_without_allocation
+@part
 def _jump(run: Run, n_steps: int, period: int) -> None:
     """Be so many iterations later."""
     shift = n_steps * period
@@ -260,7 +260,7 @@ def _gave_up(run: Run) -> bool:
     return bool(run.counts[memory.CHANGE] < run.code.size[memory.N_CHANGES]) or _has_ended(run, 0)
 
 
-@jit_without_allocation
+@part
 def shift_of(run: Run, now: int) -> int:
     """Jump over the iterations that repeat, once they are known to.
 
