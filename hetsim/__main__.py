@@ -311,6 +311,10 @@ def _progress(*, quiet: bool) -> "Iterator[Progress | None]":
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
+    from hetsim.kernels.jit import is_cached
+
+    if not is_cached():
+        _complain("The first larger run on this machine compiles kernels, once, which takes up to a minute.")
     with click.progressbar(length=1, label="replications", file=sys.stderr) as bar:
 
         def advance(n_done: int, n_total: int) -> None:

@@ -3,12 +3,15 @@
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from hetsim import compare
+from hetsim import compare, run
 from hetsim.__main__ import cli
+
+pytest_plugins = ("pytester",)
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,7 +42,7 @@ def test_the_scenario_runs() -> None:
 def test_the_python_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    (code,) = blocks("python")
+    code = blocks("python")[0]
     script = tmp_path / "example.py"
     script.write_text(code, encoding="utf-8")
     monkeypatch.chdir(ROOT)
@@ -47,6 +50,22 @@ def test_the_python_example_runs(
     shown = capsys.readouterr().out
     assert "train_time_s" in shown
     assert "infrastructure-aware" in shown
+
+
+def test_the_policy_and_the_golden_test_run(
+    monkeypatch: pytest.MonkeyPatch, small: dict[str, Any], pytester: pytest.Pytester
+) -> None:
+    _, golden, policy = blocks("python")
+    pytester.makepyfile(mine=policy, test_golden=golden)
+    monkeypatch.syspath_prepend(pytester.path)
+    small["jobs"][0] |= {"workers": 4, "aggregation": {"policy": "mine:PAIRED", "size": 2}}
+    assert "over 2 members: ring with 2 ranks" in str(run(small).manifest())
+    small["jobs"][0]["aggregation"] = {"policy": "ring"}
+    pytester.path.joinpath("my.yaml").write_text(yaml.safe_dump(small), encoding="utf-8")
+    lean = ("-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    pytester.runpytest_inprocess(*lean).assert_outcomes(failed=1)
+    pytester.runpytest_inprocess(*lean, "--hetsim-update").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess(*lean).assert_outcomes(passed=1)
 
 
 def test_every_command_is_in_the_table() -> None:

@@ -6,9 +6,11 @@ lies under a hash of the kernels' own sources.
 """
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -63,12 +65,10 @@ def _cache_folder() -> tuple[str, bool]:
 
     Numba's index does not notice an edited callee in another file.
     """
-    import numba
-
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(version("numba").encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    root = Path(cast("Any", numba.config).CACHE_DIR or platformdirs.user_cache_path("hetsim"))
+    root = Path(os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_path("hetsim"))
     folder = root / f"kernels-{digest.hexdigest()[:16]}"
     return str(folder), _is_writable(folder)
 
@@ -97,6 +97,17 @@ def _dispatcher(function: Callable[..., object], options: dict[str, Any]) -> Cal
         return made
     finally:
         config.CACHE_DIR = previous
+
+
+def is_cached() -> bool:
+    """Return whether kernels were compiled before on this machine.
+
+    Returns
+    -------
+    bool
+        Whether the cache on disk holds any.
+    """
+    return next(Path(_cache_folder()[0]).rglob("*.nbi"), None) is not None
 
 
 def compile_all() -> None:

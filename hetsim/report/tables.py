@@ -23,7 +23,7 @@ _STEP_COLUMNS = {
     "step time": "step_time_mean_s",
     "compute": "compute_s",
     "straggler wait": "wait_s",
-    "communication": "exposed_s",
+    "exposed": "exposed_s",
 }
 
 
@@ -164,8 +164,9 @@ def _estimate(runs: Sequence[JobRun], metric: str) -> Estimate:
 
 def _run_legend(n: int) -> str:
     lines = [
-        "Step time = compute + straggler wait (until the last worker ends its compute) + communication (with latency",
-        "and server time, as far as no compute hides it); means over workers and steps"
+        "Step time = compute + straggler wait (until the last worker ends its compute, which one that waits for slow",
+        "parameters begins late) + exposed (communication, latency and server time that no compute hides); means over",
+        "workers and steps"
         + (", and the 95 % interval of the train time." if n > 1 else "."),
     ]
     return "\n".join(lines)
