@@ -8,6 +8,7 @@ from hetsim.engine.recurrence import RecurrencePlan
 from hetsim.kernels.jit import compile_all
 from hetsim.model.plan import Plan
 from hetsim.model.result import PlanRun
+from hetsim.plan.checks import check_plan
 from hetsim.plan.recurrence import find_recurrence
 
 
@@ -23,6 +24,7 @@ class CompiledPlan:
     """
 
     def __init__(self, plan: Plan, *, events_only: bool = False) -> None:
+        check_plan(plan)
         compile_all()
         self._plan = plan
         recurrence = None if events_only else find_recurrence(plan)

@@ -14,6 +14,7 @@ from hetsim.kernels.draws import lognormal_factors
 from hetsim.kernels.jit import compile_if_many
 from hetsim.model.plan import Flow, Plan, Program, Push, Work, usage_of
 from hetsim.model.result import PlanRun
+from hetsim.plan.checks import check_plan
 from hetsim.units import MAX_TICKS, to_seconds
 
 _KINDS: dict[str, type[Shared]] = {"device": Device, "shared-device": SharedDevice, "link": Link}
@@ -46,6 +47,7 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
     SimulationError
         If the simulation would last longer than the clock can count.
     """
+    check_plan(plan)
     compile_if_many(sum(program.n_iterations * len(program.body) for program in plan.programs))
     env = Clock()
     kinds = _kinds_of(plan)

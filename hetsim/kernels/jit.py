@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -93,10 +94,32 @@ def _dispatcher(function: Callable[..., object], options: dict[str, Any]) -> Cal
     previous = config.CACHE_DIR
     config.CACHE_DIR = folder
     try:
-        made: Callable[..., object] = numba.njit(**{"cache": is_writable} | options)(function)
-        return made
+        made: Any = numba.njit(**{"cache": is_writable} | options)(function)
+        _guard(getattr(made, "_cache", None))
+        return cast("Callable[..., object]", made)
     finally:
         config.CACHE_DIR = previous
+
+
+def _guard(cache: Any) -> None:
+    """Let a damaged or full cache on disk cost time and not the run: numba lets its errors through."""
+    if not hasattr(cache, "load_overload"):
+        return
+    load, save = cache.load_overload, cache.save_overload
+
+    def guarded_load(signature: object, target: object) -> object:
+        try:
+            return load(signature, target)
+        except Exception:
+            with suppress(Exception):
+                cache.flush()
+            return None
+
+    def guarded_save(signature: object, data: object) -> None:
+        with suppress(Exception):
+            save(signature, data)
+
+    cache.load_overload, cache.save_overload = guarded_load, guarded_save
 
 
 def is_cached() -> bool:

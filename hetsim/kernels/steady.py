@@ -168,13 +168,23 @@ def _keep_counts(run: Run) -> None:
 
 @part
 def _n_steps_left(run: Run) -> int:
-    """Return how many iterations every program has left, up to a few at its end; zero where transfers lag behind."""
-    least, newest = 2**62, 0
+    """Return how many iterations every program has left, up to a few at its end.
+
+    Zero where transfers lag behind, or a collective is not where its members are: what it records of them would not be
+    in the iterations that are moved.
+    """
+    least, oldest, newest, has_collective = 2**62, 2**62, 0, False
     for program in range(run.code.size[memory.N_PROGRAMS]):
+        bounds = advanced(run.code.program, 8 * program)
+        is_sending = bounds[memory.FIRST_SENDER] < bounds[memory.LAST_SENDER]
+        has_collective = has_collective or (is_sending and bounds[memory.TRACE_FIRST] == memory.NONE)
         if not _has_ended(run, program):
             iteration = run.program[8 * program + memory.ITERATION_NOW]
-            least = min(least, run.code.program[8 * program + memory.N_ITERATIONS] - iteration - 2)
+            least = min(least, bounds[memory.N_ITERATIONS] - iteration - 2)
             newest = max(newest, iteration)
+            oldest = min(oldest, iteration) if is_sending else oldest
+    if has_collective and newest - oldest > 1:
+        return 0
     for program in range(run.code.size[memory.N_PROGRAMS]):
         row = advanced(run.program, 8 * program)
         if not _has_ended(run, program) and row[memory.N_TRANSFERS] > 0 and row[memory.BUSY_STEP] < newest - 1:

@@ -12,7 +12,7 @@ HostPair = Callable[[str, str], float]
 
 
 def predict_step_s(view: PlacementView, workers: Sequence[SlotView], servers: Sequence[HostView]) -> float:
-    """Return the predicted time of one synchronous step: slowest worker, then the exchange, then the update.
+    """Return the predicted time of one synchronous step: compute, pushes as workers are ready, update, pulls.
 
     Parameters
     ----------
@@ -74,6 +74,31 @@ def duration_s(amount: float, rate: float) -> float:
     return amount / rate if rate > 0.0 else math.inf
 
 
+def drained_s(ready_s: Sequence[float], n_bytes: float, rate: float) -> float:
+    """Return when a link has carried as many bytes for each of several senders, from when each is ready.
+
+    A link that is never idle while bytes wait ends its last busy period at the greatest of ``t + n(t) S / B`` over the
+    times t, with n(t) senders ready at t or later, in whatever way it is shared.
+
+    Parameters
+    ----------
+    ready_s : sequence of float
+        When each sender begins.
+    n_bytes : float
+        Of each.
+    rate : float
+        Bytes per second.
+
+    Returns
+    -------
+    float
+        Seconds; zero without senders.
+    """
+    each_s = duration_s(n_bytes, rate)
+    late_first = sorted(ready_s, reverse=True)
+    return max((ready + (index + 1) * each_s for index, ready in enumerate(late_first)), default=0.0)
+
+
 class Predictor:
     """Predicts many placements of one view.
 
@@ -125,12 +150,13 @@ class Predictor:
     def _step_s(
         self, workers: Sequence[SlotView], servers: Sequence[HostView], rate_of: HostPair, latency_of: HostPair
     ) -> float:
-        compute_s = self.compute_s(workers)
         if not servers:
-            return compute_s + self._ring_s(workers, rate_of, latency_of)
-        # pushes go one way and answers the other, one after the other
-        one_way_s = self._one_way_s(workers, servers, rate_of, latency_of)
-        return compute_s + 2.0 * one_way_s + self._update_s(servers)
+            return self.compute_s(workers) + self._ring_s(workers, rate_of, latency_of)
+        n_busy = self._n_busy(workers)
+        ready_s = [worker_step_s(slot, n_busy[slot.card]) for slot in workers]
+        pushed_s = self._exchanged_s(workers, ready_s, servers, rate_of, latency_of)
+        pulled_s = self._exchanged_s(workers, [0.0] * len(workers), servers, rate_of, latency_of)
+        return pushed_s + self._update_s(servers) + pulled_s
 
     def compute_s(self, workers: Sequence[SlotView]) -> float:
         """Return the step time of the slowest worker.
@@ -145,8 +171,11 @@ class Predictor:
         float
             Seconds.
         """
-        n_busy = self._n_taken + Counter(slot.card for slot in workers)
+        n_busy = self._n_busy(workers)
         return max(worker_step_s(slot, n_busy[slot.card]) for slot in workers)
+
+    def _n_busy(self, workers: Sequence[SlotView]) -> Counter[str]:
+        return self._n_taken + Counter(slot.card for slot in workers)
 
     def effort_s(self, workers: Sequence[SlotView], servers: Sequence[HostView]) -> float:
         """Return the time that all devices, hosts and their ways into the network spend on one step, added up.
@@ -171,30 +200,40 @@ class Predictor:
         updates_s = sum(duration_s(seconds, host.cpu_available_frac) for host, seconds in self._work_s(servers).items())
         return sum(worker_step_s(slot, 1) for slot in workers) + 2.0 * transfers_s + updates_s
 
-    def _one_way_s(
-        self, workers: Sequence[SlotView], servers: Sequence[HostView], rate_of: HostPair, latency_of: HostPair
+    def _exchanged_s(
+        self,
+        workers: Sequence[SlotView],
+        ready_s: Sequence[float],
+        servers: Sequence[HostView],
+        rate_of: HostPair,
+        latency_of: HostPair,
     ) -> float:
-        """Return the time of the busiest way of all bytes into the servers, after the longest latency.
+        """Return when all bytes between workers and servers have gone their way, after the longest latency.
 
-        Links are full duplex: each worker sends each server its shard.
+        Links are full duplex: each worker sends each server its shard once it is ready, or is answered.
         """
         held = self._bytes_of_hosts(servers)
-        n_workers = Counter(slot.host for slot in workers)
-        times = [self._bus_s(workers, sum(held.values()))]
+        total_bytes = sum(held.values())
+        ready_on: defaultdict[str, list[float]] = defaultdict(list)
+        ready_on_card: defaultdict[str, list[float]] = defaultdict(list)
+        bus_of_card: dict[str, float] = {}
+        for slot, ready in zip(workers, ready_s, strict=True):
+            ready_on[slot.host].append(ready)
+            ready_on_card[slot.card].append(ready)
+            bus_of_card[slot.card] = min(slot.bus_bytes_per_s, bus_of_card.get(slot.card, math.inf))
+        times = [max(ready_s)]
+        times += [drained_s(ready, total_bytes, bus_of_card[card]) for card, ready in ready_on_card.items()]
         for name, n_bytes in held.items():
-            times.append(duration_s((len(workers) - n_workers[name]) * n_bytes, self._network[name]))
-        for name, n_here in n_workers.items():
+            remote = [ready for here, group in ready_on.items() if here != name for ready in group]
+            times.append(drained_s(remote, n_bytes, self._network[name]))
+        for name, group in ready_on.items():
             n_bytes = sum(n_bytes for there, n_bytes in held.items() if there != name)
-            times.append(duration_s(n_here * n_bytes, self._network[name]))
-        times.extend(
-            duration_s(n_here * n_bytes, rate_of(here, there))
-            for here, n_here in n_workers.items()
-            for there, n_bytes in held.items()
-        )
+            times.append(drained_s(group, n_bytes, self._network[name]))
+            times.extend(drained_s(group, n_bytes, rate_of(name, there)) for there, n_bytes in held.items())
         if not held:
             return max(times)
         bus_latency_s = max(slot.bus_latency_s for slot in workers)
-        return max(times) + bus_latency_s + max(latency_of(here, there) for here in n_workers for there in held)
+        return max(times) + bus_latency_s + max(latency_of(here, there) for here in ready_on for there in held)
 
     def _bytes_of_hosts(self, servers: Sequence[HostView]) -> dict[str, float]:
         """Return what one worker exchanges with each host that holds parameters."""
@@ -204,10 +243,6 @@ class Predictor:
             if share_frac * job.gradient_bytes > 0.0:
                 held[host.name] += share_frac * job.gradient_bytes
         return dict(held)
-
-    def _bus_s(self, workers: Sequence[SlotView], n_bytes: float) -> float:
-        n_on_card = Counter(slot.card for slot in workers)
-        return max(duration_s(n_on_card[slot.card] * n_bytes, slot.bus_bytes_per_s) for slot in workers)
 
     def _update_s(self, servers: Sequence[HostView]) -> float:
         """Return the update of the slowest host; servers on one host share its CPU."""

@@ -166,8 +166,7 @@ def _run_legend(n: int) -> str:
     lines = [
         "Step time = compute + straggler wait (until the last worker ends its compute, which one that waits for slow",
         "parameters begins late) + exposed (communication, latency and server time that no compute hides); means over",
-        "workers and steps"
-        + (", and the 95 % interval of the train time." if n > 1 else "."),
+        "workers and steps" + (", and the 95 % interval of the train time." if n > 1 else "."),
     ]
     return "\n".join(lines)
 

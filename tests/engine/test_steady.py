@@ -96,3 +96,16 @@ def test_jobs_of_other_lengths_and_counters_that_nobody_waits_for() -> None:
     )
     plan = Plan(jobs=("a", "b"), resources=(device,), counters=("c", "d"), programs=(pushed, waits))
     assert skipped(plan) > 60
+
+
+@pytest.mark.parametrize("base", [2, 1, 0, -1, -3])
+def test_a_collective_that_is_not_where_its_members_are(base: int) -> None:
+    # It lags behind its member by `base` iterations, or runs ahead of it.
+    n = 100
+    rank = Program(name="r", job=0, rank=0, n_iterations=n, body=(Delay(10), Push(0)))
+    flow = Flow(usage=(), n_bytes=1.0, latency_ticks=3, signals=())
+    body = (Wait(counter=0, base=base, stride=1), Delay(2), flow)
+    ring = Program(name="c", job=0, rank=-1, n_iterations=n - max(base - 1, 0), members=(0,), body=body)
+    link = Resource(name="l", kind="link", capacity=1.0)
+    run = equal_run(Plan(jobs=("j",), resources=(link,), counters=("c0",), programs=(rank, ring)))
+    assert run.jobs[0].communication[50:60].tolist() == [[3]] * 10

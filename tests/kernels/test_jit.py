@@ -1,6 +1,7 @@
 """Small runs do without numba, and give the same bytes as compiled ones."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,28 @@ def test_a_process_that_goes_on_compiles_in_the_end(small: dict[str, Any], tmp_p
     path = tmp_path / "long.yaml"
     path.write_text(yaml.safe_dump(small), "utf-8")
     assert answer(path, "plain")["numba"]
+
+
+DRAW = """
+import numpy as np
+from hetsim.kernels import draws, jit
+jit.compile_all()
+print(draws.uniforms(1, 2, 3, 4).tolist())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [None, b"", b"garbage"])
+def test_a_damaged_cache_costs_time_and_not_the_run(tmp_path: Path, content: bytes | None) -> None:
+    def drawn() -> str:
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run([sys.executable, "-c", DRAW], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    first = drawn()
+    files = [path for path in tmp_path.rglob("*") if path.suffix in {".nbi", ".nbc"}]
+    assert files
+    for path in files:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if content is None else content)
+    assert drawn() == first
+    assert drawn() == first

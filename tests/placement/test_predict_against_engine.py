@@ -53,8 +53,8 @@ PAIRS = list(itertools.combinations(["a/gpu0", "b/gpu0", "b/gpu1", "c/cpu"], 2))
 def test_one_server(workers: tuple[str, ...], server: str) -> None:
     of = job(workload=KNOWN, n_servers=1, aggregation=PolicyChoice(policy="parameter-server"))
     predicted_s, simulated_s = both_s(of, Placement(workers, (server,)), without_latency())
-    # a worker that is done early pushes while the other still computes, and the last push has the links to itself
-    assert 0.8 * predicted_s <= simulated_s <= predicted_s * (1 + 1e-9)
+    # each link is taken to be busy while bytes wait for it, which they may not reach for another link that is slower
+    assert 0.95 * predicted_s <= simulated_s <= 1.05 * predicted_s
 
 
 @pytest.mark.parametrize("workers", PAIRS, ids="+".join)
