@@ -48,6 +48,9 @@ _POOL_ROOM = 4
 _NODES_PER_SLOT = 8
 
 
+_MOST_TRIED = 4
+
+
 class State(NamedTuple):
     """Resources and activities of one simulation; made by `new_state`.
 
@@ -91,7 +94,8 @@ def binding_usages(usages: Sequence[Usage], capacity: Sequence[float], changing:
 
     Resource r is left out if each kind of activity that uses r also uses h, with ``C_h / c_h <= C_r / c_r`` for its
     coefficients c and the capacities C: the part of r in use is then at most that of h, whatever the rates are, so that
-    the constraint of r follows from that of h, and the fair rates are the same without it.
+    the constraint of r follows from that of h, and the fair rates are the same without it. Only the few that fill first
+    are tried as h.
 
     Parameters
     ----------
@@ -112,6 +116,9 @@ def binding_usages(usages: Sequence[Usage], capacity: Sequence[float], changing:
     for kind, usage in enumerate(usages):
         for resource, _ in usage:
             kinds_of[resource].append(kind)
+    fullest = [
+        sorted(usage, key=lambda entry: (capacity[entry[0]] / entry[1], -entry[0]))[:_MOST_TRIED] for usage in usages
+    ]
 
     def dominates(other: int, resource: int) -> bool:
         return other not in changing and all(
@@ -122,7 +129,7 @@ def binding_usages(usages: Sequence[Usage], capacity: Sequence[float], changing:
     for resource, kinds in enumerate(kinds_of):
         if not kinds or resource in changing:
             continue
-        if any(dominates(other, resource) for other in list(kept[kinds[0]]) if other != resource):
+        if any(dominates(other, resource) for other, _ in fullest[kinds[0]] if other != resource):
             for kind in kinds:
                 del kept[kind][resource]
     return [tuple(usage.items()) for usage in kept]

@@ -20,7 +20,7 @@ import numba.core.event as event
 from clusters import known_job, placed, plan_of, star
 from hetsim.engine.compiled import CompiledPlan
 job = known_job([0.1, 0.2], [4000], n_steps=3, jitter_cv=0.1)
-plan = CompiledPlan(plan_of(star([1e9] * 2), placed(job, ["h0/gpu0", "h1/gpu0"], ["h0"])))
+plan = CompiledPlan(plan_of(star([1e9] * 2), placed(job, ["h0/gpu0", "h1/gpu0"], ["h0"])), events_only=True)
 listener = event.RecordingListener()
 start = time.perf_counter()
 with event.install_listener("numba:compile", listener):
