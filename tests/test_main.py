@@ -80,6 +80,15 @@ def test_options_change_what_is_run(scenario: str, capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["jobs"] != content["jobs"]
 
 
+def test_the_engine_is_chosen_and_said_and_changes_no_job(scenario: str, capsys: pytest.CaptureFixture) -> None:
+    found = {}
+    for engine in ("simpy", "kernel"):
+        assert exit_code(["run", scenario, "--engine", engine, "--json", "--no-save"]) == 0
+        found[engine] = json.loads(capsys.readouterr().out)
+    assert [content["engine"] for content in found.values()] == ["simpy", "kernel"]
+    assert found["simpy"]["jobs"] == found["kernel"]["jobs"]
+
+
 def test_axes_are_crossed_with_those_of_the_file(scenario: str, capsys: pytest.CaptureFixture) -> None:
     axes = ["--axis", "jobs[train].gradient=1 MB,2 MB", "--axis", f"{PLACEMENT}=random,round-robin"]
     assert exit_code(["compare", scenario, *axes, "--metric", "samples_per_s", "--json", "--no-save"]) == 0
