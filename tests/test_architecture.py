@@ -26,6 +26,7 @@ LAYERS = (
     ("experiment",),
     ("sweep", "validation"),
     ("report",),
+    ("commands",),
     ("__main__", "pytest_plugin"),
 )
 """Bottom first: a part imports parts of earlier rows, and itself; kernels imports nothing of hetsim."""
@@ -45,7 +46,7 @@ HOMES = {
     "pandas": {"experiment", "report"},
     "matplotlib": {"report"},
     "tabulate": {"report"},
-    "click": {"__main__"},
+    "click": {"commands", "__main__"},
     "pytest": {"pytest_plugin"},
 }
 """Where each dependency may be imported; no other may be."""
