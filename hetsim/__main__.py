@@ -13,6 +13,8 @@ import click
 
 import hetsim
 from hetsim.commands.files import MISUSED, check, init, list_command, schema
+from hetsim.commands.netem import netem_command
+from hetsim.commands.network import network_command
 from hetsim.commands.output import complain
 from hetsim.commands.run import compare_command, run_command
 from hetsim.errors import HetsimError, ScenarioError, SimulationError, WorkerError
@@ -58,7 +60,7 @@ def cli() -> None:
     """
 
 
-for _command in (run_command, compare_command, check, list_command, init, schema):
+for _command in (run_command, compare_command, network_command, check, list_command, init, schema, netem_command):
     cli.add_command(_command)
 
 

@@ -71,6 +71,8 @@ class HostView:
         Host memory left for the job, by other programs and by other jobs of this scenario.
     network_bytes_per_s : float
         Rate of the host's way into the network that others leave free; zero for a host without network.
+    is_half_duplex : bool
+        Whether what the host sends and what it receives share that rate.
     """
 
     name: str
@@ -78,6 +80,7 @@ class HostView:
     update_s: float
     free_bytes: float
     network_bytes_per_s: float
+    is_half_duplex: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

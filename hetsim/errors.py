@@ -5,6 +5,8 @@ HetsimError
     UnknownNameError
     ScenarioError(issues)
     CatalogError
+    QdiscError(text, problems)
+    TraceError(path, line, column)
     PolicyError(policy, job, rule)
         PlacementError
     SimulationError(now_s)
@@ -99,6 +101,42 @@ class ScenarioError(HetsimError):
 
 class CatalogError(HetsimError):
     """A catalog file is malformed."""
+
+
+class QdiscError(HetsimError):
+    """The text of a `tc` command is not a qdisc; carries every problem found, in the order of the text.
+
+    Parameters
+    ----------
+    text : str
+        What was written.
+    problems : sequence of (int, str)
+        Column, counted from one, and what is wrong there; zero where there is no place.
+    """
+
+    def __init__(self, text: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.text, self.problems = text, tuple(problems)
+        lines = [f"column {column}: {message}" if column else message for column, message in self.problems]
+        super().__init__(f"{clipped(repr(text))}: {lines[0]}" if len(lines) == 1 else "\n".join([repr(text), *lines]))
+
+
+class TraceError(HetsimError):
+    """A file of measurements or traces is malformed.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    line, column : int
+        Where, counted from one; zero where there is no place.
+    message : str
+        What is wrong.
+    """
+
+    def __init__(self, path: str, line: int, column: int, message: str) -> None:
+        self.path, self.line, self.column = path, line, column
+        place = "".join(f":{number}" for number in (line, column) if number)
+        super().__init__(f"{path}{place}: {message}")
 
 
 class PolicyError(HetsimError):

@@ -110,6 +110,10 @@ class _Run:
             self._settle()
             if self.runnable:
                 continue
+            awaited = [actor for actor in self.actors if not actor.program.is_background]
+            has_ended = all(len(actor.step_end) == actor.program.n_iterations for actor in awaited)
+            if has_ended and len(awaited) < len(self.actors):
+                break
             self._share()
             due = [activity.end for activity in self.in_service if activity.end is not None]
             due += [change.tick for change in self.changes]
@@ -121,7 +125,11 @@ class _Run:
             compute_end=[actor.compute_end for actor in self.actors],
             counters=self.counters,
             carried=self.carried,
-            stuck=[a.program.name for a in self.actors if len(a.step_end) < a.program.n_iterations],
+            stuck=[
+                a.program.name
+                for a in self.actors
+                if len(a.step_end) < a.program.n_iterations and not a.program.is_background
+            ],
             is_exact=self.is_exact,
         )
 
@@ -137,7 +145,7 @@ class _Run:
             actor.position = 0
             return True
         instruction = actor.program.body[actor.position]
-        activity = _activity(actor, instruction, iteration)
+        activity = _activity(actor, instruction, iteration, self.now)
         actor.position += 1
         match instruction:
             case Push():
@@ -166,8 +174,9 @@ class _Run:
             self._finish(activity)
 
     def _finish(self, activity: _Activity) -> None:
-        for resource, use in activity.uses:
-            self.carried[resource] += use * activity.amount
+        if isinstance(activity.instruction, Flow) or not activity.actor.program.is_background:
+            for resource, use in activity.uses:
+                self.carried[resource] += use * activity.amount
         if isinstance(activity.instruction, Flow):
             self.rises += activity.instruction.signals
             return
@@ -236,7 +245,7 @@ class _Run:
             self.is_exact = self.is_exact and _has_few_digits(activity.left) and _has_few_digits(rate)
 
 
-def _activity(actor: _Actor, instruction: Instruction, iteration: int) -> _Activity:
+def _activity(actor: _Actor, instruction: Instruction, iteration: int, now: int) -> _Activity:
     latency, amount = 0, Fraction(0)
     uses: Uses = ()
     match instruction:
@@ -244,12 +253,21 @@ def _activity(actor: _Actor, instruction: Instruction, iteration: int) -> _Activ
             amount = Fraction(actor.ticks[actor.position][iteration])
             uses = tuple((resource, Fraction(1)) for resource in instruction.resources)
         case Flow():
-            latency, amount = instruction.latency_ticks, Fraction(instruction.n_bytes)
+            latency, amount = _latency(instruction, now), Fraction(instruction.n_bytes)
             uses = tuple((resource, Fraction(use)) for resource, use in instruction.usage)
         case Delay():
             latency = instruction.ticks
     order = (actor.first + actor.position, iteration)
     return _Activity(actor=actor, instruction=instruction, order=order, latency=latency, uses=uses, amount=amount)
+
+
+def _latency(flow: Flow, now: int) -> int:
+    """What is in force when a flow sets out."""
+    latency = flow.latency_ticks
+    for tick, ticks in flow.latency_changes:
+        if tick <= now:
+            latency = ticks
+    return latency
 
 
 def _durations(program: Program, seed: int, replication: int) -> dict[int, list[int]]:

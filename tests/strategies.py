@@ -270,6 +270,7 @@ def _programs(
             before[counter] += 1
         bodies[program].append(instruction)
     n_ranks, n_iterations = draw(st.integers(1, n)), draw(st.integers(1, 4))
+    unawaited = draw(st.sets(st.integers(n_ranks, n))) if draw(st.booleans()) else set()
     return [
         Program(
             name=f"job{job}/program {i}",
@@ -277,6 +278,7 @@ def _programs(
             rank=i if i < n_ranks else -1,
             body=tuple(body),
             n_iterations=n_iterations,
+            is_background=i in unawaited,
         )
         for i, body in enumerate(bodies)
     ]
@@ -302,6 +304,7 @@ def _instruction(draw: st.DrawFn, palette: Palette, resources: Sequence[Resource
             n_bytes=draw(palette.n_bytes),
             latency_ticks=draw(palette.ticks),
             signals=tuple(draw(st.lists(st.sampled_from(counters), max_size=2))),
+            latency_changes=draw(st.one_of(st.just(()), _latency_changes(palette))),
         )
     # Half of all work goes to the last resource, so that programs meet in the queue of a device.
     home = draw(st.one_of(st.just(len(resources) - 1), st.sampled_from(range(len(resources)))))
@@ -312,6 +315,12 @@ def _instruction(draw: st.DrawFn, palette: Palette, resources: Sequence[Resource
         jitter_cv=draw(palette.jitter_cv),
         stream=draw(st.integers(0, 2**64 - 1)),
     )
+
+
+@st.composite
+def _latency_changes(draw: st.DrawFn, palette: Palette) -> tuple[tuple[int, int], ...]:
+    ticks = sorted(draw(st.lists(palette.ticks, max_size=3, unique=True)))
+    return tuple((tick, draw(palette.ticks)) for tick in ticks)
 
 
 def _raises(instruction: Instruction) -> tuple[int, ...]:

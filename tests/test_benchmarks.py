@@ -100,6 +100,37 @@ def test_the_peer_is_given_only_what_it_can_do(build: Callable[[ModuleType], Pla
         simgrid_input.peer_input(build(plans))
 
 
+def test_transfers_on_a_fat_tree_end_when_simgrid_says() -> None:
+    fat_tree, maxmin = importlib.import_module("fat_tree"), importlib.import_module("maxmin")
+    transfers = maxmin.Transfers(fat_tree.random_traffic(16, 1000, seed=1))
+    maxmin.check(transfers.drain() / fat_tree.TICKS_PER_S, "drain-1000")
+
+
+def test_routes_of_a_fat_tree_go_up_and_down_the_same_number_of_links() -> None:
+    fat_tree = importlib.import_module("fat_tree")
+    # Four ports: two hosts at each of eight edge switches, two edge switches in each of four pods; 16 links a layer.
+    assert fat_tree.route(4, 0, 1) == [0, 17]
+    up, port, last_port, down = fat_tree.route(4, 0, 2)
+    assert (up, down) == (0, 18)
+    assert (port, last_port - 50) in {(32, 0), (33, 1)}
+    for target in range(4, 16):
+        links = fat_tree.route(4, 1, target)
+        assert [link // 16 for link in links] == [0, 2, 4, 5, 3, 1]
+        assert (links[0], links[-1]) == (1, 16 + target)
+
+
+@pytest.mark.slow
+def test_each_transfer_ends_when_it_does_in_simgrid(tmp_path: Path) -> None:
+    fat_tree, maxmin = importlib.import_module("fat_tree"), importlib.import_module("maxmin")
+    program = maxmin.build(tmp_path, "simgrid_flows")
+    if program is None:
+        pytest.skip("needs g++ and libsimgrid-dev")
+    traffic = fat_tree.random_traffic(8, 1000, seed=2)
+    _, peer_ends = maxmin.drained_by_simgrid(program, traffic)
+    ends = maxmin.Transfers(traffic).drain() / fat_tree.TICKS_PER_S
+    assert ends == pytest.approx(peer_ends, rel=maxmin.EXACT)
+
+
 @pytest.mark.slow
 def test_small_rings_of_rings_take_as_long_as_in_simgrid(tmp_path: Path) -> None:
     simgrid, plans = importlib.import_module("simgrid"), importlib.import_module("plans")
@@ -115,7 +146,9 @@ def test_small_rings_of_rings_take_as_long_as_in_simgrid(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kernel", "engine", "ring-128", "recurrence", "ready-draws", "help", "check"])
+@pytest.mark.parametrize(
+    "name", ["kernel", "engine", "ring-128", "maxmin-solve", "recurrence", "ready-draws", "help", "check"]
+)
 def test_a_benchmark_prints_one_object(name: str) -> None:
     command = [sys.executable, str(FOLDER / "run.py"), "--only", name, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

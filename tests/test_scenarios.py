@@ -82,3 +82,28 @@ def test_one_gpu_rows_are_what_the_profiles_were_fitted_to() -> None:
     for name, worst in (("tf-benchmarks-p100", 0.035), ("tf-benchmarks-k80", 0.12)):
         rows = compare(load(name, ["jobs[train].steps=2"])).measured
         assert max(abs(row.error_frac) for row in rows if row.is_reference) < worst
+
+
+IN_ITS_RACK = "jobs[second].placement.workers=[node-8/gpu0, node-9/gpu0, node-10/gpu0, node-11/gpu0]"
+
+
+def spine_times(overrides: list[str] = ()) -> dict[str, float]:
+    """Train time of each job of the two that share a spine."""
+    found = run(load("shared-spine", ["jobs[first].steps=5", "jobs[second].steps=5", *overrides]))
+    return {each.job: each.trace.step_end.max() / 1e12 for each in found.record.jobs}
+
+
+def test_jobs_that_share_a_spine_slow_each_other_by_fair_shares() -> None:
+    # An uplink of 10 Gbit/s carries two messages of each ring at a time; a ring sends 1.5 times its 100 MB.
+    shared, apart = spine_times(), spine_times([IN_ITS_RACK])
+    step_s = {n_messages: 0.05 + 1.5 * 100e6 / (1.25e9 / n_messages) for n_messages in (1, 2, 4)}
+    assert shared == pytest.approx({"first": 5 * step_s[4], "second": 5 * step_s[4]}, rel=1e-3)
+    assert apart == pytest.approx({"first": 5 * step_s[2], "second": 5 * step_s[1]}, rel=1e-3)
+
+
+def test_without_the_other_job_one_has_its_full_rate() -> None:
+    content = load("shared-spine", ["jobs[first].steps=5"]).resolved()
+    del content["compare"], content["jobs"][1]
+    (alone,) = run(load(content)).record.jobs
+    apart = spine_times([IN_ITS_RACK])
+    assert alone.trace.step_end.max() / 1e12 == apart["first"]

@@ -36,6 +36,7 @@ LINK_COLUMNS = (
     "description",
     "source",
 )
+LINK_KINDS = ("bus", "peer", "socket", "network")
 DATASET_COLUMNS = (
     "name",
     "n_samples",
@@ -118,7 +119,7 @@ def parse_link(row: Row) -> LinkSpec:
         raise row.error(f"efficiency_frac {efficiency_frac!r} is above one")
     return LinkSpec(
         name=row.text("name"),
-        kind=cast("Literal['bus', 'peer', 'network']", row.choice("kind", ("bus", "peer", "network"))),
+        kind=cast("Literal['bus', 'peer', 'socket', 'network']", row.choice("kind", LINK_KINDS)),
         bytes_per_s=row.number("line_rate_bytes_per_s") * efficiency_frac,
         latency_s=row.number("latency_s", allow_zero=True),
         source=row.text("source"),
@@ -225,7 +226,26 @@ def unique(rows: Iterable[Row], parse: Callable[[Row], T], key: Callable[[T], st
     return things
 
 
-def _rows(file: str, columns: Collection[str]) -> Iterator[Row]:
+def rows_of(file: str, columns: Collection[str]) -> Iterator[Row]:
+    """Return the rows of a file of the catalog.
+
+    Parameters
+    ----------
+    file : str
+        Its name.
+    columns : collection of str
+        Its headers, in order.
+
+    Returns
+    -------
+    iterator of Row
+        One for each line.
+
+    Raises
+    ------
+    CatalogError
+        If the headers differ, or a row has more or fewer cells.
+    """
     text = importlib.resources.files("hetsim.catalog").joinpath(file).read_text(encoding="utf-8")
     return read_rows(text.splitlines(), file, columns)
 
@@ -249,7 +269,7 @@ def devices() -> Mapping[str, DeviceSpec]:
     >>> devices()["V100"].flop_per_s
     15700000000000.0
     """
-    return MappingProxyType(unique(_rows("devices.csv", DEVICE_COLUMNS), parse_device, lambda spec: spec.name))
+    return MappingProxyType(unique(rows_of("devices.csv", DEVICE_COLUMNS), parse_device, lambda spec: spec.name))
 
 
 @functools.cache
@@ -271,7 +291,7 @@ def links() -> Mapping[str, LinkSpec]:
     >>> links()["PCIe3-x16"].kind
     'bus'
     """
-    return MappingProxyType(unique(_rows("links.csv", LINK_COLUMNS), parse_link, lambda spec: spec.name))
+    return MappingProxyType(unique(rows_of("links.csv", LINK_COLUMNS), parse_link, lambda spec: spec.name))
 
 
 @functools.cache
@@ -293,7 +313,7 @@ def datasets() -> Mapping[str, Dataset]:
     >>> datasets()["imagenet"].n_samples
     1281167
     """
-    return MappingProxyType(unique(_rows("datasets.csv", DATASET_COLUMNS), parse_dataset, lambda spec: spec.name))
+    return MappingProxyType(unique(rows_of("datasets.csv", DATASET_COLUMNS), parse_dataset, lambda spec: spec.name))
 
 
 @functools.cache
@@ -311,7 +331,7 @@ def profiles() -> tuple[StepTimeProfile, ...]:
         If the file is malformed.
     """
     by_key = unique(
-        _rows("profiles.csv", PROFILE_COLUMNS),
+        rows_of("profiles.csv", PROFILE_COLUMNS),
         lambda row: parse_profile(row, devices()),
         lambda profile: f"{profile.model} on {profile.device} at {profile.input_pixels} pixels",
     )
@@ -342,4 +362,4 @@ def descriptions(kind: Literal["device", "link", "dataset"]) -> Mapping[str, str
     'NVIDIA T4, 16 GB GDDR6, 70 W'
     """
     columns = {"device": DEVICE_COLUMNS, "link": LINK_COLUMNS, "dataset": DATASET_COLUMNS}[kind]
-    return MappingProxyType({row.text("name"): row.text("description") for row in _rows(f"{kind}s.csv", columns)})
+    return MappingProxyType({row.text("name"): row.text("description") for row in rows_of(f"{kind}s.csv", columns)})

@@ -9,7 +9,8 @@ from hetsim.model.result import FloatArray, IntArray
 class Carried:
     """Amounts that the resources of a plan have moved.
 
-    Not counted while a plan runs but from whole numbers afterwards, so that no order of events can show in a sum.
+    Not counted while a plan runs but from whole numbers afterwards, so that no order of events can show in a sum. Of
+    programs in the background transfers count, when they have ended, and work does not.
 
     Parameters
     ----------
@@ -19,8 +20,10 @@ class Carried:
 
     def __init__(self, plan: Plan) -> None:
         uses = []
-        instructions = (instruction for program in plan.programs for instruction in program.body)
-        for index, instruction in enumerate(instructions):
+        instructions = [(program, instruction) for program in plan.programs for instruction in program.body]
+        for index, (program, instruction) in enumerate(instructions):
+            if program.is_background and not isinstance(instruction, Flow):
+                continue  # the run may end in the middle of it
             amount = instruction.n_bytes if isinstance(instruction, Flow) else 1.0
             uses += [(index, resource, use * amount) for resource, use in usage_of(instruction)]
         self._n_resources = len(plan.resources)

@@ -139,6 +139,7 @@ def _encode(plan: Plan, kinds: dict[tuple[tuple[int, float], ...], int]) -> Code
     rows: list[tuple[int, ...]] = []
     work: list[tuple[int, ...]] = []
     signals: list[int] = []
+    changes: list[tuple[int, int]] = []
     n_drawn = 0
     for owner, instruction in zip(owners, instructions, strict=True):
         usage = usage_of(instruction)
@@ -149,9 +150,10 @@ def _encode(plan: Plan, kinds: dict[tuple[tuple[int, float], ...], int]) -> Code
         last = counter + len(raised)
         rows.append((_OPS[type(instruction)], kinds.get(usage, -1), counter, last, ticks, *threshold, owner))
         is_work = isinstance(instruction, Work)
-        work.append(
-            (usage[0][0] if is_work and usage[0][0] in queued else -1, getattr(instruction, "stream", 0), n_drawn, 0)
-        )
+        latency_changes = instruction.latency_changes if isinstance(instruction, Flow) else ()
+        key = getattr(instruction, "stream", len(changes))
+        changes += latency_changes
+        work.append((usage[0][0] if is_work and usage[0][0] in queued else -1, key, n_drawn, len(changes)))
         n_drawn += getattr(instruction, "jitter_cv", 0.0) > 0.0
         signals += raised
     amounts = [(getattr(i, "n_bytes", 0.0), getattr(i, "jitter_cv", 0.0)) for i in instructions]
@@ -168,7 +170,7 @@ def _encode(plan: Plan, kinds: dict[tuple[tuple[int, float], ...], int]) -> Code
             traces[index],
             first_sender[index],
             first_sender[index + 1],
-            0,
+            not program.is_background,
             0,
         )
         for index, program in enumerate(plan.programs)
@@ -179,8 +181,12 @@ def _encode(plan: Plan, kinds: dict[tuple[tuple[int, float], ...], int]) -> Code
     sizes[memory.N_PROGRAMS], sizes[memory.N_RESOURCES] = len(plan.programs), len(plan.resources)
     sizes[memory.N_COUNTERS], sizes[memory.N_CHANGES] = len(plan.counters), len(plan.changes)
     sizes[memory.MOST_SIGNALS], sizes[memory.N_DRAWN] = most_signals, n_drawn
+    sizes[memory.N_AWAITED] = sum(not program.is_background for program in plan.programs)
     sizes[memory.N_RECORDED] = sum(program.n_iterations for program in plan.programs if program.rank >= 0)
-    sizes[memory.N_INSTRUCTIONS], sizes[memory.MAY_REPEAT] = len(rows), may_repeat and n_drawn == 0
+    sizes[memory.N_INSTRUCTIONS], sizes[memory.MAY_REPEAT] = (
+        len(rows),
+        (may_repeat and n_drawn == 0 and not changes and not plan.has_background),
+    )
     return Code(
         size=sizes,
         instruction=np.array(rows, dtype=np.int64).reshape(-1, 8),
@@ -192,6 +198,7 @@ def _encode(plan: Plan, kinds: dict[tuple[tuple[int, float], ...], int]) -> Code
         stride=np.array(strides, dtype=np.int64),
         change=np.array([(c.tick, c.resource) for c in plan.changes], dtype=np.int64).reshape(-1, 2),
         change_capacity=np.array([c.capacity for c in plan.changes], dtype=np.float64),
+        latency=np.array(changes, dtype=np.int64).reshape(-1, 2),
     )
 
 

@@ -89,6 +89,7 @@ class Interpreter:
     ) -> None:
         self.program = program
         self._env = machine.env
+        self._settlement = machine.settlement
         self._recorder = recorder
         self._actions = [
             _Send(machine, instruction, (first + position) << ITERATION_BITS, transfers)
@@ -126,6 +127,8 @@ class Interpreter:
                     now = env.tick
             if recorder is not None:
                 recorder.end_step(iteration, now)
+        if not self.program.is_background:
+            self._settlement.n_awaited -= 1
 
 
 def _action(
@@ -181,7 +184,9 @@ class _Send:
     """A transfer: its latency, then the bytes, then its signals; the program does not wait for it."""
 
     __slots__ = (
+        "_changing",
         "_first",
+        "_latency",
         "_n_bytes",
         "_order",
         "_settlement",
@@ -198,6 +203,8 @@ class _Send:
         self.kind = machine.kinds[flow.usage] if flow.usage else -1
         self.ticks = flow.latency_ticks
         self.done = 0
+        self._changing = flow if flow.latency_changes else None
+        self._latency = machine.latency
         self._first = machine.latency if flow.latency_ticks else self.home
         self._n_bytes = flow.n_bytes
         self._order = order
@@ -208,6 +215,9 @@ class _Send:
     def begin(self, iteration: int, now: int) -> None:
         if self._transfers is not None:
             self._transfers.start(iteration, now)
+        if self._changing is not None:
+            self.ticks = self._changing.latency_at(now)
+            self._first = self._latency if self.ticks else self.home
         if self._first is None:
             self.end(None, now)
         else:

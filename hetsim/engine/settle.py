@@ -69,11 +69,17 @@ class Settlement:
         Their names.
     changes : sequence of CapacityChange
         In order of time.
+
+    Attributes
+    ----------
+    n_awaited : int
+        Programs that have not ended, where there are others that are not waited for; negative where there are none.
     """
 
     def __init__(self, env: Clock, fluid: Fluid, counters: Sequence[str], changes: Sequence[CapacityChange]) -> None:
         self.counters = [Counter(name) for name in counters]
         self.n_events = 0
+        self.n_awaited = -1
         self._env = env
         self._fluid = fluid
         self._changes = list(reversed(changes))
@@ -189,6 +195,8 @@ class Settlement:
                 self._complete(now)
         self._pending = NEVER
         self._is_due = self._woken
+        if self.n_awaited == 0 and not self._woken:
+            return  # all that the run waits for has ended; what is in the background goes on without end
         self._schedule(now if self._woken else self._next_tick(now))
 
     def _change(self, now: int) -> None:

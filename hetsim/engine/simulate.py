@@ -1,5 +1,8 @@
 """Run a plan on the SimPy engine."""
 
+from collections.abc import Sequence
+from typing import overload
+
 import numpy as np
 
 from hetsim.engine.carried import Carried
@@ -17,7 +20,7 @@ from hetsim.model.result import PlanRun
 from hetsim.plan.checks import check_plan
 from hetsim.units import MAX_TICKS, to_seconds
 
-_KINDS: dict[str, type[Shared]] = {"device": Device, "shared-device": SharedDevice, "link": Link}
+_KINDS: dict[str, type[Shared]] = {"device": Device, "shared-device": SharedDevice, "link": Link, "stream": Link}
 _SLOTS = 64
 """Room for so many activities in service at first, where the programs are few."""
 
@@ -48,7 +51,9 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
         If the simulation would last longer than the clock can count.
     """
     check_plan(plan)
-    compile_if_many(sum(program.n_iterations * len(program.body) for program in plan.programs))
+    compile_if_many(
+        sum(program.n_iterations * len(program.body) for program in plan.programs if not program.is_background)
+    )
     env = Clock()
     kinds = _kinds_of(plan)
     fluid = Fluid(
@@ -82,6 +87,8 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
             )
         )
         first += len(program.body)
+    if plan.has_background:
+        settlement.n_awaited = sum(not program.is_background for program in plan.programs)
     settlement.start()
     env.run()
     _check_ended(interpreters, plan, fluid, env.tick)
@@ -103,11 +110,37 @@ def _kinds_of(plan: Plan) -> dict[Usage, int]:
     return {usage: index for index, usage in enumerate(dict.fromkeys(usage for usage in usages if usage))}
 
 
-def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, list[float]]:
+class _Endless(Sequence[float]):
+    """Durations of a work that nobody waits for, drawn when they are asked for: most never are."""
+
+    def __init__(self, work: Work, seed: int, replication: int) -> None:
+        self._work, self._key = work, (seed, replication)
+        self._drawn: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._drawn)
+
+    @overload
+    def __getitem__(self, index: int) -> float: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[float]: ...
+    def __getitem__(self, index: int | slice) -> float | Sequence[float]:
+        assert isinstance(index, int), index
+        if index >= len(self._drawn):
+            work, n = self._work, 2 * (index + 1)
+            factors = lognormal_factors(*self._key, work.stream, n, work.jitter_cv) if work.jitter_cv else np.ones(n)
+            self._drawn = np.ceil(work.ticks * factors).tolist()
+        return self._drawn[index]
+
+
+def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, Sequence[float]]:
     """Draw the duration of each work of each iteration, rounded up to a tick."""
-    drawn = {}
+    drawn: dict[int, Sequence[float]] = {}
     for position, work in enumerate(program.body):
         if not isinstance(work, Work):
+            continue
+        if program.is_background:
+            drawn[position] = _Endless(work, seed, replication)
             continue
         factors = (
             lognormal_factors(seed, replication, work.stream, program.n_iterations, work.jitter_cv)
@@ -122,7 +155,8 @@ def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, list
 
 
 def _check_ended(interpreters: list[Interpreter], plan: Plan, fluid: Fluid, now: int) -> None:
-    waiting = [interpreter for interpreter in interpreters if interpreter.process.is_alive]
+    awaited = [interpreter for interpreter in interpreters if not interpreter.program.is_background]
+    waiting = [interpreter for interpreter in awaited if interpreter.process.is_alive]
     if not waiting:
         return
     raised_by: dict[str, list[str]] = {}

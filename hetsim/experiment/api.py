@@ -175,6 +175,7 @@ def _result(scenario: Scenario, setup: Setup, outcome: Outcome, never_read: Sequ
         record=outcome.record,
         fingerprint=fingerprint(point_content(scenario), [setup]),
         choices=outcome.choices,
+        warnings=outcome.warnings,
         inputs=inputs(setup, outcome.record),
         unread=tuple(never_read),
     )

@@ -75,6 +75,11 @@ class Comparison:
         """What the points rest on, each input once."""
         return tuple(dict.fromkeys(item for result in self.results for item in result.inputs))
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know, each once."""
+        return tuple(dict.fromkeys(warning for result in self.results for warning in result.warnings))
+
     def to_frame(self) -> "pd.DataFrame":
         """Return one row for each point and job.
 
@@ -129,6 +134,7 @@ class Comparison:
                     "fingerprint": result.fingerprint,
                     "engine": result.setup.executor,
                     "choices": list(result.choices),
+                    **({"warnings": list(result.warnings)} if result.warnings else {}),
                     "placements": placements(result.record),
                 }
                 for labels, result in points

@@ -97,10 +97,13 @@ class Outcome:
         Jobs and links.
     choices : tuple of str
         What the lowering decided, each once, in the order it came up.
+    warnings : tuple of str
+        What a user should know, each once.
     """
 
     record: Record
     choices: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def execute(setups: Sequence[Setup], *, processes: int = 1, on_progress: Progress | None = None) -> tuple[Outcome, ...]:
@@ -219,6 +222,7 @@ def _join(parts: Iterable[Outcome]) -> Outcome:
             links=tuple(link for part in parts for link in part.record.links),
         ),
         choices=tuple(dict.fromkeys(choice for part in parts for choice in part.choices)),
+        warnings=tuple(dict.fromkeys(warning for part in parts for warning in part.warnings)),
     )
 
 
@@ -245,11 +249,12 @@ def replicate(setup: Setup, routes: Routes, replication: int) -> Outcome:
         If a policy, the lowering or the simulation fails, or a job takes no time at all.
     """
     placed = _place_all(setup, routes, replication)
-    plan = lower(setup.cluster, routes, placed)
+    plan = lower(setup.cluster, routes, placed, seed=setup.seed, replication=replication)
     run = _run(plan, setup, replication)
     hosts = {device.name: device.host for device in setup.cluster.devices}
     jobs = tuple(_job_run(item, trace, hosts, replication) for item, trace in zip(placed, run.jobs, strict=True))
-    return Outcome(record=Record(jobs=jobs, links=_link_runs(plan, run, replication)), choices=plan.choices)
+    record = Record(jobs=jobs, links=_link_runs(plan, run, replication))
+    return Outcome(record=record, choices=plan.choices, warnings=plan.warnings)
 
 
 def _run(plan: Plan, setup: Setup, replication: int) -> PlanRun:

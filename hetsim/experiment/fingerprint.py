@@ -14,10 +14,11 @@ from hetsim.contracts import Aggregator
 from hetsim.experiment.execute import Setup
 from hetsim.lookup import find_plugin
 from hetsim.model.job import PolicyChoice
+from hetsim.model.transport import IDEAL
 from hetsim.model.workload import Model
 from hetsim.scenario.policies import FAMILIES
 
-MODEL_VERSION: Final = 2
+MODEL_VERSION: Final = 3
 """Raised with every change of the model that moves a number."""
 
 _LENGTH: Final = 12
@@ -57,6 +58,7 @@ def _catalog_rows(setup: Setup) -> Iterable[object]:
     yield from (dataclasses.asdict(spec) for spec in specs)
     yield from ([link.bytes_per_s, link.latency_s, link.source] for link in cluster.links)
     yield from (dataclasses.asdict(job.dataset) for job in setup.jobs if job.dataset is not None)
+    yield from (repr(job.transport) for job in setup.jobs if job.transport.name != IDEAL.name)
     models = {job.workload.name for job in setup.jobs if isinstance(job.workload, Model)}
     devices = {spec.name for spec in specs}
     yield from (

@@ -8,6 +8,7 @@ from hetsim.experiment.execute import Setup
 from hetsim.model.cluster import IDLE, Host, Link
 from hetsim.model.job import Job
 from hetsim.model.result import JobRun, Record
+from hetsim.model.transport import IDEAL
 from hetsim.model.workload import Model
 from hetsim.units import format_iec, format_si
 
@@ -61,6 +62,7 @@ def inputs(setup: Setup, record: Record) -> tuple[Input, ...]:
     found += _devices(setup, record)
     found += _links(setup, record)
     found += _background([host.name for host in setup.cluster.hosts if _is_busy(host)])
+    found += [_transport(job) for job in setup.jobs if job.transport.name != IDEAL.name]
     found += [_jitter(job) for job in setup.jobs if job.jitter_cv > 0.0]
     return tuple(dict.fromkeys(found))
 
@@ -89,16 +91,17 @@ def _devices(setup: Setup, record: Record) -> Iterator[Input]:
 
 
 def _links(setup: Setup, record: Record) -> Iterator[Input]:
-    carried = {frozenset(link.link.split(">")) for link in record.links}
-    alike: dict[tuple[float, float, float, str], list[Link]] = {}
+    carried = {frozenset(link.link.replace("<>", ">").split(">")) for link in record.links}
+    alike: dict[tuple[float, float, float, str, str], list[Link]] = {}
     for link in setup.cluster.links:
         if frozenset((link.a, link.b)) in carried:
-            key = (link.bytes_per_s, link.latency_s, link.queue_bytes, link.source)
+            key = (link.bytes_per_s, link.latency_s, link.queue_bytes, link.duplex, link.source)
             alike.setdefault(key, []).append(link)
-    for (bytes_per_s, latency_s, queue_bytes, source), links in alike.items():
+    for (bytes_per_s, latency_s, queue_bytes, duplex, source), links in alike.items():
         more = f" and {len(links) - 1} more" if len(links) > 1 else ""
         queue = f", holding {format_si(queue_bytes, 'B')}" if queue_bytes else ""
-        figures = f"{format_si(bytes_per_s, 'B/s')} each way, {format_si(latency_s, 's')}{queue}"
+        ways = "each way" if duplex == "full" else "both ways together"
+        figures = f"{format_si(bytes_per_s, 'B/s')} {ways}, {format_si(latency_s, 's')}{queue}"
         yield _stated(f"link {links[0].a} to {links[0].b}{more}: {figures}", source)
 
 
@@ -115,6 +118,11 @@ def _background(hosts: Sequence[str]) -> Iterator[Input]:
     if hosts:
         name = f"background load of {', '.join(hosts)}"
         yield Input(input=name, basis="assumed", method=GIVEN, source="scenario")
+
+
+def _transport(job: Job) -> Input:
+    name = f"transport of {job.name}: {job.transport.name}"
+    return Input(input=name, basis="derived", method=CATALOG, source=job.transport.source)
 
 
 def _jitter(job: Job) -> Input:

@@ -41,6 +41,8 @@ class Result:
         Names the result.
     choices : tuple of str
         What the lowering decided.
+    warnings : tuple of str
+        What a user should know, such as a transport outside of where it was measured.
     inputs : tuple of Input
         What the result rests on.
     unread : tuple of str
@@ -52,6 +54,7 @@ class Result:
     record: Record = field(repr=False)
     fingerprint: str
     choices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = field(default=(), repr=False)
     unread: tuple[str, ...] = ()
 
@@ -128,6 +131,7 @@ class Result:
             **provenance(self.fingerprint, self.setup.seed, self.inputs, self.unread),
             "engine": self.setup.executor,
             "choices": list(self.choices),
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
             "placements": placements(self.record),
         }
 

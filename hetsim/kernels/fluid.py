@@ -3,8 +3,13 @@
 An activity (a transfer, or work on a device) uses each of its resources at ``coefficient * rate``. Rates are max-min
 fair: they rise together until a resource is full, which freezes its activities (progressive filling; Bertsekas and
 Gallager, "Data Networks", 2nd edition 1992, section 6.5.2). Only the connected component of resources that changed is
-solved again. Activities enter the lists of their resources in the order of tick and ident, and the resources that fill
-at one level are taken in ascending order, so that no rate depends on who started first within a tick, or on free slots.
+solved again, and of one with many activities only those that may change (`fabric`). Activities enter the lists of their
+resources in the order of tick and ident, and the resources that fill at one level are taken in ascending order, so that
+no rate depends on who started first within a tick, or on free slots.
+
+A weight w is no number of its own here: an activity of weight w, coefficients c and amount a is given as coefficients
+``w * c`` and amount ``a / w``, and moves at ``x = rate / w``. These x being max-min fair is what weighted fairness
+means, and its end is the same, ``(a / w) / x``.
 
 What remains of an activity is brought forward only when its rate changes, to ``remaining - rate * elapsed``; its end is
 ``since + ceil(remaining / rate)``.
@@ -19,6 +24,7 @@ equal weights). A change in a pool takes the same time however many activities i
 import numpy as np
 
 from hetsim.kernels.ends import set_end, sift_down, take_out
+from hetsim.kernels.fabric import solve_many
 from hetsim.kernels.jit import inlined, part
 from hetsim.kernels.maxmin import end_after, enter_lists, leave_slot, solve, solve_star, take_slot, touch
 from hetsim.kernels.pointers import advanced
@@ -254,6 +260,7 @@ def resolve(tables: Tables, now: int) -> int:
     if tables.counts[N_NEW] > 0:
         enter_lists(tables)
     stamp_before = tables.counts[STAMP]
+    n_many = 0
     for t in range(tables.counts[N_TOUCHED]):
         resource = tables.touched[t]
         tables.resource[8 * resource + IS_TOUCHED] = 0
@@ -261,7 +268,12 @@ def resolve(tables: Tables, now: int) -> int:
             _resolve_pool(tables, resource, now)
         elif tables.resource[8 * resource + SEEN] <= stamp_before:
             tables.counts[STAMP] += 1
-            if not solve_star(tables, resource, now):
-                solve(tables, resource, now)
+            if tables.resource[8 * resource + SEEN] < -stamp_before or not (
+                solve_star(tables, resource, now) or solve(tables, resource, stamp_before, now)
+            ):
+                tables.touched[n_many] = resource
+                n_many += 1
+    if n_many > 0:
+        solve_many(tables, n_many, now)
     tables.counts[N_TOUCHED] = 0
     return next_end(tables)

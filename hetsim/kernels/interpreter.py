@@ -31,24 +31,29 @@ from hetsim.kernels.memory import (
     DRAWN,
     ENTRY,
     FIRST,
+    FIRST_CHANGE,
     FIRST_SENDER,
     FIRST_WAITER,
     FLOW,
     FREE_ENTRY,
     FULL,
     HOME,
+    IS_AWAITED,
     IS_TOUCHED,
     ITERATION_BITS,
     ITERATION_MASK,
     ITERATION_NOW,
     KIND,
     LAST,
+    LAST_CHANGE,
     LAST_ENTRY,
     LAST_SENDER,
     LAST_SIGNAL,
     LAST_TICK,
+    LATENCY,
     MAY_REPEAT,
     N_ACTIVE,
+    N_AWAITED,
     N_BYTES,
     N_CHANGES,
     N_DONE,
@@ -208,6 +213,16 @@ def _carry(run: Run, order: int, now: int) -> None:
 
 
 @inlined
+def _latency(run: Run, instruction: int, ticks: int, now: int) -> int:
+    """Return the latency of a flow that starts now, the first one where it never changes."""
+    work = advanced(run.code.work, 4 * instruction)
+    for i in range(work[FIRST_CHANGE], work[LAST_CHANGE]):
+        if run.code.latency[2 * i + TICK] <= now:
+            ticks = run.code.latency[2 * i + LATENCY]
+    return ticks
+
+
+@inlined
 def _send(run: Run, program: int, order: int, ticks: int, now: int) -> None:
     sender = advanced(run.program, 8 * program)
     if sender[N_TRANSFERS] == 0:
@@ -322,7 +337,7 @@ def _run_program(run: Run, program: int, now: int) -> None:
     goes_on = True
     while goes_on:
         if iteration >= n_iterations:
-            run.counts[N_ENDED] += 1
+            run.counts[N_ENDED] += bounds[IS_AWAITED]
             break
         if position == last:
             if trace != NONE:
@@ -340,7 +355,7 @@ def _run_program(run: Run, program: int, now: int) -> None:
         elif _is_full(run, op):
             goes_on = False
         elif op == FLOW:
-            _send(run, program, order, row[TICKS], now)
+            _send(run, program, order, _latency(run, order >> ITERATION_BITS, row[TICKS], now), now)
         elif op == PUSH:
             _push(run, row[COUNTER])
         else:
@@ -542,7 +557,8 @@ def _loop(
     """Run until all ended or nothing can happen any more, and return the tick."""
     run = begun(code, held, traces, done, key, whole, scratch, drawn, exact)
     counts = run.counts
-    n_programs = run.code.size[N_PROGRAMS]
+    n_awaited = run.code.size[N_AWAITED]
+    has_background = n_awaited < run.code.size[N_PROGRAMS]
     now = 0
     while True:
         _run_programs(run, now)
@@ -554,11 +570,11 @@ def _loop(
         if counts[N_RUNNABLE] > 0:
             continue
         # Flows that nobody waits for outlast the programs.
-        if counts[N_ENDED] == n_programs and counts[N_ACTIVE] == 0:
+        if counts[N_ENDED] == n_awaited and (has_background or counts[N_ACTIVE] == 0):
             break
         tick = _next_tick(run, now)
         if tick == NEVER:
-            counts[OUTCOME] = DONE if counts[N_ENDED] == n_programs else DEADLOCK
+            counts[OUTCOME] = DONE if counts[N_ENDED] == n_awaited else DEADLOCK
             break
         if tick == END_OF_TIME:
             counts[OUTCOME] = TOO_LONG

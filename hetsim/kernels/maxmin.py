@@ -13,15 +13,18 @@ from hetsim.kernels.state import (
     CAPACITY,
     END,
     END_OF_TIME,
+    FEW,
     FIRST_NODE,
+    FIRST_USE,
     FREE_NODE,
     FREE_SLOT,
-    FRESH,
+    FULL_AT,
     HEAD,
     IDENT,
     IS_PLAIN,
     IS_TOUCHED,
     KIND,
+    LAST_USE,
     LEFT,
     LOAD,
     MET,
@@ -71,7 +74,9 @@ def take_slot(tables: Tables, ident: int, kind: int, amount: float, now: int) ->
     tables.counts[FREE_SLOT] = row[NEXT_FREE]
     tables.counts[N_FREE_NODES] -= tables.first[kind + 1] - tables.first[kind]
     row[KIND], row[IDENT], row[SINCE], row[END] = kind, ident, now, NEVER
+    row[FIRST_USE], row[LAST_USE] = tables.first[kind], tables.first[kind + 1]
     floats[REMAINING], floats[RATE] = amount, 0.0
+    tables.fresh[slot] = math.inf
     i = tables.counts[N_NEW]
     tables.counts[N_NEW] += 1
     while i > 0 and tables.slot[8 * tables.new[i - 1] + IDENT] > ident:
@@ -91,6 +96,7 @@ def enter_lists(tables: Tables) -> None:
             node = tables.counts[FREE_NODE]
             tables.counts[FREE_NODE] = tables.node[4 * node + NEXT]
             tables.node[4 * node + SLOT] = slot
+            tables.use[node] = tables.coefficient[j]
             if last == NONE:
                 tables.slot[8 * slot + FIRST_NODE] = node
             else:
@@ -145,8 +151,11 @@ def end_after(since: int, remaining: float, rate: float) -> int:
 
 
 @part
-def _gather(tables: Tables, resource: int) -> tuple[int, int]:
-    """List the component of a resource: return how many resources and members it has."""
+def _gather(tables: Tables, resource: int, stamp_before: int) -> tuple[int, int]:
+    """List the component of a resource: return how many resources and members it has.
+
+    More members than `FEW` stand for a component that is left to `solve_many`.
+    """
     stamp = tables.counts[STAMP]
     n_resources, n_members, front = 1, 0, 0
     tables.component[0] = resource
@@ -160,9 +169,13 @@ def _gather(tables: Tables, resource: int) -> tuple[int, int]:
                 tables.slot[8 * slot + MET] = stamp
                 tables.members[n_members] = slot
                 n_members += 1
+                if n_members > FEW or tables.fresh[slot] < math.inf:
+                    return n_resources, FEW + 1
                 kind = tables.slot[8 * slot + KIND]
                 for j in range(tables.first[kind], tables.first[kind + 1]):
                     other = tables.used[j]
+                    if tables.resource[8 * other + SEEN] < -stamp_before:
+                        return n_resources, FEW + 1
                     if tables.resource[8 * other + SEEN] != stamp:
                         tables.resource[8 * other + SEEN] = stamp
                         tables.component[n_resources] = other
@@ -180,12 +193,8 @@ def _load(tables: Tables, resource: int) -> float:
     node = tables.resource[8 * resource + HEAD]
     while node != NONE:
         slot = tables.node[4 * node + SLOT]
-        if tables.slot_floats[4 * slot + FRESH] < 0.0:
-            kind = tables.slot[8 * slot + KIND]
-            j = tables.first[kind]
-            while tables.used[j] != resource:
-                j += 1
-            load += tables.coefficient[j]
+        if tables.fresh[slot] < 0.0:
+            load += tables.use[node]
         node = tables.node[4 * node + AFTER]
     return load
 
@@ -222,9 +231,9 @@ def _freeze(tables: Tables, resource: int, level: float) -> int:
     while node != NONE:
         slot = tables.node[4 * node + SLOT]
         node = tables.node[4 * node + AFTER]
-        if tables.slot_floats[4 * slot + FRESH] >= 0.0:
+        if tables.fresh[slot] >= 0.0:
             continue
-        tables.slot_floats[4 * slot + FRESH] = level
+        tables.fresh[slot] = level
         n_frozen += 1
         kind = tables.slot[8 * slot + KIND]
         for j in range(tables.first[kind], tables.first[kind + 1]):
@@ -240,11 +249,11 @@ def _freeze(tables: Tables, resource: int, level: float) -> int:
 def _fill_rates(tables: Tables, n_members: int, n_resources: int) -> None:
     """Find the max-min fair rates of the members of the component."""
     for i in range(n_members):
-        tables.slot_floats[4 * tables.members[i] + FRESH] = -1.0
+        tables.fresh[tables.members[i]] = -1.0
     for i in range(n_resources):
         resource = tables.component[i]
         floats = advanced(tables.resource_floats, 8 * resource)
-        floats[LEFT], floats[LOAD] = floats[CAPACITY], -1.0
+        floats[LEFT], floats[LOAD], floats[FULL_AT] = floats[CAPACITY], -1.0, 0.0
         tables.resource[8 * resource + N_FREE] = tables.resource[8 * resource + N_USERS]
     n_free = n_members
     while n_free > 0:
@@ -254,7 +263,7 @@ def _fill_rates(tables: Tables, n_members: int, n_resources: int) -> None:
 
 
 @inlined
-def _bring_forward(tables: Tables, slot: int, rate: float, now: int) -> None:
+def bring_forward(tables: Tables, slot: int, rate: float, now: int) -> None:
     """Change an activity's rate."""
     row, floats = advanced(tables.slot, 8 * slot), advanced(tables.slot_floats, 4 * slot)
     elapsed = np.float64(now - row[SINCE])
@@ -317,8 +326,10 @@ def solve_star(tables: Tables, resource: int, now: int) -> bool:
         kind = tables.slot[8 * slot + KIND]
         for j in range(tables.first[kind], tables.first[kind + 1]):
             tables.resource[8 * tables.used[j] + SEEN] = stamp
+            tables.resource_floats[8 * tables.used[j] + FULL_AT] = 0.0
         if level != tables.slot_floats[4 * slot + RATE]:
-            _bring_forward(tables, slot, level, now)
+            bring_forward(tables, slot, level, now)
+        tables.fresh[slot] = math.inf
         first = _earlier(first, tables.slot[8 * slot + END])
         node = tables.node[4 * node + AFTER]
     node = tables.resource[8 * hub + HEAD]
@@ -343,16 +354,25 @@ def _enter(tables: Tables, slot: int, first: int) -> None:
 
 
 @part
-def solve(tables: Tables, resource: int, now: int) -> None:
-    """Solve the component of a resource."""
-    n_resources, n_members = _gather(tables, resource)
+def solve(tables: Tables, resource: int, stamp_before: int, now: int) -> bool:
+    """Solve the component of a resource if it has few members, and none that `solve_many` solved.
+
+    If not, what was seen of it is marked by a stamp below zero.
+    """
+    n_resources, n_members = _gather(tables, resource, stamp_before)
+    if n_members > FEW:
+        for i in range(n_resources):
+            tables.resource[8 * tables.component[i] + SEEN] = -tables.counts[STAMP]
+        return False
     _fill_rates(tables, n_members, n_resources)
     first = END_OF_TIME
     for i in range(n_members):
         slot = tables.members[i]
-        fresh = tables.slot_floats[4 * slot + FRESH]
+        fresh = tables.fresh[slot]
         if fresh != tables.slot_floats[4 * slot + RATE]:
-            _bring_forward(tables, slot, fresh, now)
+            bring_forward(tables, slot, fresh, now)
+        tables.fresh[slot] = math.inf
         first = _earlier(first, tables.slot[8 * slot + END])
     for i in range(n_members):
         _enter(tables, tables.members[i], first)
+    return True

@@ -27,27 +27,30 @@ BLOCK = 64
 # for, or the first of the signals of a flow, and the one after the last; duration of work, latency or delay; threshold
 # of a wait; program.
 OP, KIND, COUNTER, LAST_SIGNAL, TICKS, BASE, STRIDE, PROGRAM = 0, 1, 2, 3, 4, 5, 6, 7
-# Columns of `Code.work`, by instruction: resource where it queues (-1: none); key of its draws; which row of draws.
-HOME, STREAM, DRAWN = 0, 1, 2
+# Columns of `Code.work`, by instruction: resource where it queues (-1: none); key of its draws; which row of draws; of
+# a flow, the first of the changes of its latency in the place of the key, and the one after the last.
+HOME, STREAM, DRAWN, LAST_CHANGE = 0, 1, 2, 3
+FIRST_CHANGE = STREAM
 # Columns of `Code.amount`, by instruction: bytes of flows and jitter of work.
 N_BYTES, CV = 0, 1
 # Columns of `Code.program`: first instruction, and the one after the last; iterations; where its trace begins (-1: it
-# has none); the first of the traces in which its flows count, and the one after the last.
-FIRST, LAST, N_ITERATIONS, TRACE_FIRST, FIRST_SENDER, LAST_SENDER = 0, 1, 2, 3, 4, 5
+# has none); the first of the traces in which its flows count, and the one after the last; whether it is waited for.
+FIRST, LAST, N_ITERATIONS, TRACE_FIRST, FIRST_SENDER, LAST_SENDER, IS_AWAITED = 0, 1, 2, 3, 4, 5, 6
 # Places in `Code.size`.
 N_PROGRAMS, N_RESOURCES, N_COUNTERS, N_CHANGES, MOST_SIGNALS, N_DRAWN, N_RECORDED = 0, 1, 2, 3, 4, 5, 6
-N_INSTRUCTIONS, MAY_REPEAT, N_SIZES = 7, 8, 9
+N_INSTRUCTIONS, MAY_REPEAT, N_AWAITED, N_SIZES = 7, 8, 9, 10
 
 # Rows of a trace, as in `hetsim.model.result.Trace`.
 STEP_END, COMPUTE_END, COMPUTE, COMMUNICATION = 0, 1, 2, 3
 
 # Columns of `Run.program`.
 POSITION, ITERATION_NOW, REQUESTED, THRESHOLD, NEXT_WAITER, N_TRANSFERS, BUSY_SINCE, BUSY_STEP = range(8)
-# Columns of `Run.counter`; of `Run.queue`, by resource; of `Run.timer`, a heap; of `Run.entry`, what a timer is for
-# and what else it is for.
+# Columns of `Run.counter`; of `Run.queue`, by resource; of `Run.timer`, a heap, and of `Code.latency`; of `Run.entry`,
+# what a timer is for and what else it is for.
 VALUE, FIRST_WAITER = 0, 1
 QUEUE_FIRST, SERVED, IS_TOUCHED = 0, 1, 2
 TICK, ENTRY = 0, 1
+LATENCY = 1
 ORDER, NEXT = 0, 1
 # Places in `Run.counts`.
 N_TIMERS, N_REQUESTS, N_PUSHES, N_RUNNABLE, N_DONE, N_EVENTS, N_TOUCHED, N_ENDED = 0, 1, 2, 3, 4, 5, 6, 7
@@ -64,7 +67,7 @@ class Code(NamedTuple):
 
     Parameters
     ----------
-    size : IntArray, shape (9,)
+    size : IntArray, shape (10,)
         Places named above.
     instruction : IntArray, shape (n_instructions, 8)
         Columns named above.
@@ -84,6 +87,8 @@ class Code(NamedTuple):
         Tick and resource of each change of capacity, in order of time.
     change_capacity : FloatArray, shape (n_changes,)
         The capacity from then on.
+    latency : IntArray, shape (n_latency_changes, 2)
+        Tick of each change of a flow's latency, in order of time for each flow, and the latency from then on.
     """
 
     size: IntArray
@@ -96,6 +101,7 @@ class Code(NamedTuple):
     stride: IntArray
     change: IntArray
     change_capacity: FloatArray
+    latency: IntArray
 
 
 class Scratch(NamedTuple):
@@ -150,6 +156,7 @@ def _pointed(code: Code) -> Code:
         pointer(code.stride),
         pointer(code.change),
         pointer(code.change_capacity),
+        pointer(code.latency),
     )
 
 

@@ -21,6 +21,7 @@ _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _PER_LN2 = 1.4426950408889634074
 _ONE_BITS, _SQRT_HALF_BITS = np.uint64(0x3FF0000000000000), np.uint64(0x3FE6A09E667F3BCD)
 _N_FRACTION_BITS, _FRACTION_BITS = np.uint64(52), np.uint64(2**52 - 1)
+_BIAS = np.uint64(1023)
 _WHOLE, _WHOLE_BITS = 2.0**52 + 1023.0, np.uint64(0x4330000000000000)
 
 _ROUNDER, _ROUNDER_BITS = 1.5 * 2.0**52, np.int64(0x4338000000000000)
@@ -156,7 +157,7 @@ def exp(x: float) -> float:
     middle = 0.00019841208756992321 * r + 0.00138888889058713456
     high = middle + (2.76251020053881069e-6 * r + 0.0000248015364090640865) * r2
     value = 1.0 + (r + r2 * (low + (high + 2.76137955545198587e-7 * r4) * r4))
-    return value * float_of((bits_of(shifted) << _N_FRACTION_BITS) + _ONE_BITS)
+    return value * float_of((bits_of(shifted) + _BIAS) << _N_FRACTION_BITS)
 
 
 @jit_without_allocation

@@ -21,19 +21,23 @@ END_OF_TIME = 2**63 - 1
 
 NONE = -1
 
-# Columns of `Tables.slot`; a slot holds an activity that is in no pool.
-KIND, IDENT, SINCE, END, MET, FIRST_NODE, NEXT_FREE = 0, 1, 2, 3, 4, 5, 6
+# Columns of `Tables.slot`; a slot holds an activity that is in no pool; what it uses is in `used`, from the first to
+# before the last.
+KIND, IDENT, SINCE, END, MET, FIRST_NODE, NEXT_FREE, LAST_USE = 0, 1, 2, 3, 4, 5, 6, 7
+FIRST_USE = NEXT_FREE
 # Columns of `Tables.slot_floats`.
-REMAINING, RATE, FRESH = 0, 1, 2
+REMAINING, RATE = 0, 1
 # Columns of `Tables.resource`: room for members of a pool (0: it is none) and where they begin; the first node of the
 # list of users, or how many of the pool's places before its first member are empty; users; whether it is to be solved
 # again; when it was seen last by a solution; the tick of `SERVED`, or users whose rate is not found yet; whether all
 # coefficients are one.
 ROOM, START, HEAD, N_USERS, IS_TOUCHED, SEEN, SERVED_SINCE, IS_PLAIN = 0, 1, 2, 3, 4, 5, 6, 7
 N_FREE = SERVED_SINCE
+FIRST_USER, LAST_USER = START, SERVED_SINCE
 # Columns of `Tables.resource_floats`: amount per tick; of a pool, the rate of each member and how much each was served;
-# of another one, scratch.
-CAPACITY, SHARE, SERVED, LEFT, LOAD, QUOTIENT = 0, 1, 2, 3, 4, 5
+# of another one, scratch, and the level at which it filled if `fabric` solved it last (infinity: it did not; else 0).
+CAPACITY, SHARE, SERVED, LEFT, LOAD, QUOTIENT, FULL_AT = 0, 1, 2, 3, 4, 5, 6
+MOST_KEPT = SHARE
 # Columns of `Tables.node`, one use of a resource by one activity: whose; neighbours in the list of the resource; the
 # next node of the same activity, or the next free one.
 SLOT, BEFORE, AFTER, NEXT = 0, 1, 2, 3
@@ -43,6 +47,9 @@ TICK, ENTITY = 0, 1
 N_SLOTS, N_RESOURCES, N_KINDS, N_USES, N_NODES, N_PLACES = 0, 1, 2, 3, 4, 5
 N_HEAP, N_TOUCHED, STAMP, FREE_SLOT, FREE_NODE, N_FREE_NODES, FIRST_PLACE, N_NEW = 6, 7, 8, 9, 10, 11, 12, 13
 N_COUNTS = 16
+
+FEW = 32
+"""Members of a component that is solved at once and by a scan for each level; beyond, `fabric` solves it."""
 
 _POOL_ROOM = 4
 _NODES_PER_SLOT = 8
@@ -67,7 +74,12 @@ class State(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Views of a `State`, made by `opened` inside compiled code; columns are named above."""
+    """Views of a `State`, made by `opened` inside compiled code; columns are named above.
+
+    Of each slot, `fresh` is the rate as far as the solution that is sought has it (else -1), and after it the rate if
+    it may stay the next time (`fabric`), or infinity. Of each node, `use` is its coefficient. Scratch of `fabric`:
+    users of resources with coefficients, and of each resource what is left and its load in `filling`.
+    """
 
     counts: IntArray
     slot: IntArray
@@ -80,6 +92,7 @@ class Tables(NamedTuple):
     full: IntArray
     members: IntArray
     new: IntArray
+    user: IntArray
     first: IntArray
     used: IntArray
     place: IntArray
@@ -87,6 +100,11 @@ class Tables(NamedTuple):
     slot_floats: FloatArray
     coefficient: FloatArray
     tag: FloatArray
+    use: FloatArray
+    user_use: FloatArray
+    fresh: FloatArray
+    level: FloatArray
+    filling: FloatArray
 
 
 def binding_usages(usages: Sequence[Usage], capacity: Sequence[float], changing: Collection[int]) -> list[Usage]:
@@ -262,12 +280,13 @@ def rates(state: State) -> dict[int, float]:
 
 def _n_ints(counts: IntArray) -> int:
     n_slots, n_resources = counts[N_SLOTS], counts[N_RESOURCES]
-    lists = 3 * n_resources + 2 * n_slots + counts[N_KINDS] + 1 + counts[N_USES] + counts[N_PLACES]
+    lists = 3 * n_resources + 2 * n_slots + counts[N_KINDS] + 1 + counts[N_USES] + counts[N_PLACES] + counts[N_NODES]
     return int(N_COUNTS + 8 * (n_slots + n_resources) + 4 * counts[N_NODES] + 3 * (n_slots + n_resources) + lists)
 
 
 def _n_floats(counts: IntArray) -> int:
-    return int(8 * counts[N_RESOURCES] + 4 * counts[N_SLOTS] + counts[N_USES] + counts[N_PLACES])
+    lists = counts[N_USES] + counts[N_PLACES] + 2 * counts[N_NODES]
+    return int(11 * counts[N_RESOURCES] + 5 * counts[N_SLOTS] + lists)
 
 
 @inlined
@@ -297,12 +316,18 @@ def opened(state: State) -> Tables:
     full = component + n_resources
     members = full + n_resources
     new = members + n_slots
-    first = new + n_slots
+    user = new + n_slots
+    first = user + n_nodes
     used = first + n_kinds + 1
     place = used + n_uses
     slot_floats = 8 * n_resources
     coefficient = slot_floats + 4 * n_slots
     tag = coefficient + n_uses
+    use = tag + n_places
+    user_use = use + n_nodes
+    fresh = user_use + n_nodes
+    level = fresh + n_slots
+    filling = level + n_resources
     return Tables(
         pointer(ints[:N_COUNTS]),
         pointer(ints[slot:resource]),
@@ -314,14 +339,20 @@ def opened(state: State) -> Tables:
         pointer(ints[component:full]),
         pointer(ints[full:members]),
         pointer(ints[members:new]),
-        pointer(ints[new:first]),
+        pointer(ints[new:user]),
+        pointer(ints[user:first]),
         pointer(ints[first:used]),
         pointer(ints[used:place]),
         pointer(ints[place : place + n_places]),
         pointer(floats[:slot_floats]),
         pointer(floats[slot_floats:coefficient]),
         pointer(floats[coefficient:tag]),
-        pointer(floats[tag : tag + n_places]),
+        pointer(floats[tag:use]),
+        pointer(floats[use:user_use]),
+        pointer(floats[user_use:fresh]),
+        pointer(floats[fresh:level]),
+        pointer(floats[level:filling]),
+        pointer(floats[filling : filling + 2 * n_resources]),
     )
 
 

@@ -5,6 +5,8 @@ ended an iteration, the state is written down relative to the tick and to that i
 that follows is what came before, one iteration and one period later.
 """
 
+import math
+
 from hetsim.kernels import memory, state
 from hetsim.kernels.jit import inlined, part
 from hetsim.kernels.memory import IntArray, Run
@@ -125,6 +127,8 @@ def _write_fluid(run: Run, out: IntArray, exact: state.FloatArray, now: int, ite
             out[n + 1] = now - held[state.SINCE]
             exact[m] = tables.slot_floats[4 * slot + state.REMAINING]
             exact[m + 1] = tables.slot_floats[4 * slot + state.RATE]
+            if tables.fresh[slot] < math.inf:
+                exact[m + 1] *= -1.0  # it may be kept: another way to the next rates, which may differ in a last bit
             n, m = n + 2, m + 2
             node = tables.node[4 * node + state.AFTER]
     return n, m

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hetsim.model.impairment import Impairments
+from hetsim.model.traffic import Traffic
+
 Schedule = tuple[tuple[float, float], ...]
 """Piecewise-constant function of time: pairs of (seconds, share from then on), the first at 0 s."""
 
@@ -54,8 +57,8 @@ class LinkSpec:
     ----------
     name : str
         Such as ``PCIe3-x16``.
-    kind : {"bus", "peer", "network"}
-        Device to host, device to device, host to network.
+    kind : {"bus", "peer", "socket", "network"}
+        Device to host, device to device, CPU socket to CPU socket, host to network.
     bytes_per_s : float
         Payload rate of each direction, headers taken off.
     latency_s : float
@@ -65,7 +68,7 @@ class LinkSpec:
     """
 
     name: str
-    kind: Literal["bus", "peer", "network"]
+    kind: Literal["bus", "peer", "socket", "network"]
     bytes_per_s: float
     latency_s: float
     source: str
@@ -141,14 +144,14 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A full-duplex link between two nodes of the cluster graph; each direction has the whole rate.
+    """A link between two nodes of the cluster graph.
 
     Parameters
     ----------
     a, b : str
         Nodes: a device, a card, a host or a switch.
     bytes_per_s : float
-        Payload rate of each direction.
+        Payload rate, of each direction or of both together.
     latency_s : float
         One way.
     background : Schedule
@@ -158,6 +161,12 @@ class Link:
     queue_bytes : float
         Payload of each stream that waits in front of the link, in send buffers and queueing disciplines, while its
         sender already does something else. Zero where a sender waits for the arrival of its last byte.
+    duplex : {"full", "half"}
+        Whether each direction has the whole rate, or both share it.
+    metric : int
+        What the link adds to the length of a route, as in OSPF.
+    from_a, from_b : Impairments
+        Of what leaves either end: those of its queueing discipline, outages, and what was recorded there.
     """
 
     a: str
@@ -167,6 +176,10 @@ class Link:
     background: Schedule = IDLE
     source: str = "scenario"
     queue_bytes: float = 0.0
+    duplex: Literal["full", "half"] = "full"
+    metric: int = 1
+    from_a: Impairments = ()
+    from_b: Impairments = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,17 +193,28 @@ class Cluster:
     switches : tuple of str
         Nodes that only forward.
     links : tuple of Link
-        Bus, peer and network links.
+        Bus, peer, socket and network links.
+    ecmp_seed : int
+        Key of the choice among routes of equal cost: of the switches' hash, so apart from that of the random draws.
+    traffic : tuple of Traffic
+        Transfers of others.
     """
 
     hosts: tuple[Host, ...]
     switches: tuple[str, ...]
     links: tuple[Link, ...]
+    ecmp_seed: int = 0
+    traffic: tuple[Traffic, ...] = ()
 
     @property
     def devices(self) -> tuple[Device, ...]:
         """All devices, in the order of the hosts."""
         return tuple(device for host in self.hosts for device in host.devices)
+
+    @property
+    def network_links(self) -> tuple[Link, ...]:
+        """Links between hosts and switches; what is inside a host is named ``host/...``, and nothing else is."""
+        return tuple(link for link in self.links if "/" not in link.a and "/" not in link.b)
 
     def host(self, name: str) -> Host:
         """Return the host of that name.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hetsim.model.aggregation import Group
+from hetsim.model.transport import IDEAL, Transport
 from hetsim.model.workload import Dataset, Model, Variable
 
 
@@ -71,6 +72,11 @@ class Job:
     aggregation : PolicyChoice or Group
         Who decides how gradients are combined, or the tree itself; its servers are numbers of the job's servers, from
         zero, as texts, since their hosts are not known yet.
+    transport : Transport
+        Of its messages.
+    unfairness : float
+        Spread of the shares that its connections get where they compete: standard deviation of the logarithm of their
+        weights.
     """
 
     name: str
@@ -84,6 +90,8 @@ class Job:
     placement: PolicyChoice
     aggregation: PolicyChoice | Group
     split: Literal["even", "by-speed"] = "even"
+    transport: Transport = IDEAL
+    unfairness: float = 0.0
 
     @property
     def variables(self) -> tuple[Variable, ...]:

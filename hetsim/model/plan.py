@@ -14,7 +14,7 @@ Delay       wait for a time
 from dataclasses import dataclass
 from typing import Literal
 
-ResourceKind = Literal["device", "shared-device", "link"]
+ResourceKind = Literal["device", "shared-device", "link", "stream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +25,9 @@ class Resource:
     ----------
     name : str
         Such as ``k80-0/gpu0`` or ``k80-0>switch``.
-    kind : {"device", "shared-device", "link"}
-        A device serves one activity at a time, first come first served; the others serve all at once.
+    kind : {"device", "shared-device", "link", "stream"}
+        A device serves one activity at a time, first come first served; the others serve all at once. A stream is what
+        the windows of a connection let through.
     capacity : float
         Devices' worth of work per tick (1 for an idle device), or bytes per tick.
     """
@@ -91,12 +92,30 @@ class Flow:
         Before the first byte moves.
     signals : tuple of int
         Counters that rise by one at the end.
+    latency_changes : tuple of (int, int)
+        Ticks after the first, ascending, and the latency in ticks of what starts from then on.
     """
 
     usage: tuple[tuple[int, float], ...]
     n_bytes: float
     latency_ticks: int
     signals: tuple[int, ...]
+    latency_changes: tuple[tuple[int, int], ...] = ()
+
+    def latency_at(self, tick: int) -> int:
+        """Return the latency of what starts at a tick.
+
+        Parameters
+        ----------
+        tick : int
+            When.
+
+        Returns
+        -------
+        int
+            Ticks.
+        """
+        return [self.latency_ticks, *(ticks for since, ticks in self.latency_changes if since <= tick)][-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +202,9 @@ class Program:
         Steps.
     members : tuple of int
         Ranks whose communication the flows of a collective are; a worker's flows are its own.
+    is_background : bool
+        Whether the run ends without waiting for it: when all other programs have ended, at the end of that tick. What
+        is under way then is not counted as carried.
     """
 
     name: str
@@ -191,6 +213,7 @@ class Program:
     body: tuple[Instruction, ...]
     n_iterations: int
     members: tuple[int, ...] = ()
+    is_background: bool = False
 
     @property
     def senders(self) -> tuple[int, ...]:
@@ -216,6 +239,8 @@ class Plan:
         In order of time.
     choices : tuple of str
         What the lowering decided, for the manifest.
+    warnings : tuple of str
+        What a user should know.
     """
 
     jobs: tuple[str, ...]
@@ -224,3 +249,9 @@ class Plan:
     programs: tuple[Program, ...]
     changes: tuple[CapacityChange, ...] = ()
     choices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def has_background(self) -> bool:
+        """Whether there is anything that the run does not wait for."""
+        return any(program.is_background for program in self.programs)

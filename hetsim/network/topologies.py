@@ -1,85 +1,17 @@
-"""The links between hosts: one function for each kind of topology, and the table of them."""
+"""The links between hosts: the small topologies, and the table of all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from hetsim.model.cluster import IDLE, Link, Schedule
+from hetsim.network.dragonfly import dragonfly
+from hetsim.network.fabric import Edge, Fabric, Port, fill, join
+from hetsim.network.fat_tree import fat_tree
+from hetsim.network.leaf_spine import leaf_spine
+from hetsim.network.wan_ring import wan_ring
 
 SWITCH: Final = "switch"
 CORE: Final = "core"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
-    """A host's way into the network.
-
-    Parameters
-    ----------
-    host : str
-        Name of the host.
-    bytes_per_s : float
-        Payload rate of each direction of its network card; a graph states the rate of each link instead.
-    latency_s : float
-        One way, of the link between host and switch.
-    background : Schedule
-        Share of the rate that others take.
-    source : str
-        Where rate and latency come from.
-    """
-
-    host: str
-    bytes_per_s: float = 0.0
-    latency_s: float = 0.0
-    background: Schedule = IDLE
-    source: str = "scenario"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
-    """A link of an explicit graph.
-
-    Parameters
-    ----------
-    a, b : str
-        Hosts or switches.
-    bytes_per_s : float
-        Payload rate of each direction.
-    latency_s : float
-        One way.
-    """
-
-    a: str
-    b: str
-    bytes_per_s: float
-    latency_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Fabric:
-    """Switches and network links of a cluster.
-
-    Parameters
-    ----------
-    switches : tuple of str
-        Nodes that only forward.
-    links : tuple of Link
-        Between hosts and switches.
-    """
-
-    switches: tuple[str, ...]
-    links: tuple[Link, ...]
-
-
-def _to_switch(port: Port, switch: str) -> Link:
-    return Link(
-        a=port.host,
-        b=switch,
-        bytes_per_s=port.bytes_per_s,
-        latency_s=port.latency_s,
-        background=port.background,
-        source=port.source,
-    )
 
 
 def star(ports: Sequence[Port]) -> Fabric:
@@ -100,7 +32,7 @@ def star(ports: Sequence[Port]) -> Fabric:
     >>> star([Port(host="a", bytes_per_s=1.25e9)]).links[0].b
     'switch'
     """
-    return Fabric((SWITCH,), tuple(_to_switch(port, SWITCH) for port in ports))
+    return Fabric((SWITCH,), tuple(join(port, SWITCH) for port in ports))
 
 
 def two_level(
@@ -125,7 +57,7 @@ def two_level(
         Switches ``rack-0``, ``rack-1``, ... and ``core``.
     """
     racks = rack_names(len(ports), hosts_per_rack)
-    down = tuple(_to_switch(port, racks[index // hosts_per_rack]) for index, port in enumerate(ports))
+    down = fill(ports, racks, hosts_per_rack)
     up = tuple(Link(a=rack, b=CORE, bytes_per_s=uplink_bytes_per_s, latency_s=uplink_latency_s) for rack in racks)
     return Fabric((*racks, CORE), down + up)
 
@@ -171,6 +103,7 @@ def graph(ports: Sequence[Port], *, switches: Sequence[str], edges: Sequence[Edg
             bytes_per_s=edge.bytes_per_s,
             latency_s=edge.latency_s,
             background=busiest(busy.get(edge.a, IDLE), busy.get(edge.b, IDLE)),
+            metric=edge.metric,
         )
         for edge in edges
     )
@@ -207,5 +140,13 @@ def busiest(first: Schedule, second: Schedule) -> Schedule:
     return tuple(result)
 
 
-TOPOLOGIES: Final[Mapping[str, Callable[..., Fabric]]] = {"star": star, "two-level": two_level, "graph": graph}
+TOPOLOGIES: Final[Mapping[str, Callable[..., Fabric]]] = {
+    "star": star,
+    "two-level": two_level,
+    "leaf-spine": leaf_spine,
+    "fat-tree": fat_tree,
+    "dragonfly": dragonfly,
+    "wan-ring": wan_ring,
+    "graph": graph,
+}
 """By the name that a scenario writes as ``kind``."""

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hetsim.contracts import HostView, PlacementView, SlotView
 
@@ -99,6 +99,28 @@ def drained_s(ready_s: Sequence[float], n_bytes: float, rate: float) -> float:
     return max((ready + (index + 1) * each_s for index, ready in enumerate(late_first)), default=0.0)
 
 
+def shared_s(sent: Iterable[tuple[float, float]], rate: float) -> float:
+    """Return when a link has carried bytes of different senders, from when each is ready: `drained_s` of unequal bytes.
+
+    Parameters
+    ----------
+    sent : iterable of (float, float)
+        When each sender begins, and its bytes.
+    rate : float
+        Bytes per second.
+
+    Returns
+    -------
+    float
+        Seconds; zero without senders.
+    """
+    n_bytes = end_s = 0.0
+    for ready, more in sorted(sent, reverse=True):
+        n_bytes += more
+        end_s = max(end_s, ready + duration_s(n_bytes, rate))
+    return end_s
+
+
 class Predictor:
     """Predicts many placements of one view.
 
@@ -111,6 +133,7 @@ class Predictor:
     def __init__(self, view: PlacementView) -> None:
         self._view = view
         self._network = {host.name: host.network_bytes_per_s for host in view.hosts}
+        self._half_duplex = frozenset(host.name for host in view.hosts if host.is_half_duplex)
         self._n_taken = Counter(slot.card for slot in view.slots if slot.taken)
 
     def step_s(self, workers: Sequence[SlotView], servers: Sequence[HostView]) -> float:
@@ -210,7 +233,8 @@ class Predictor:
     ) -> float:
         """Return when all bytes between workers and servers have gone their way, after the longest latency.
 
-        Links are full duplex: each worker sends each server its shard once it is ready, or is answered.
+        Each worker sends each server its shard once it is ready, or is answered; both ways at once where workers and
+        servers are on the same hosts, which share the rate of a half-duplex link.
         """
         held = self._bytes_of_hosts(servers)
         total_bytes = sum(held.values())
@@ -232,8 +256,16 @@ class Predictor:
             times.extend(drained_s(group, n_bytes, rate_of(name, there)) for there, n_bytes in held.items())
         if not held:
             return max(times)
+        times += [self._both_ways_s(name, ready_on, held) for name in self._half_duplex & ready_on.keys() & held.keys()]
         bus_latency_s = max(slot.bus_latency_s for slot in workers)
         return max(times) + bus_latency_s + max(latency_of(here, there) for here in ready_on for there in held)
+
+    def _both_ways_s(self, name: str, ready_on: Mapping[str, list[float]], held: Mapping[str, float]) -> float:
+        """Return when the half-duplex link of a host of workers and servers has carried all that comes and goes."""
+        away_bytes = sum(n_bytes for there, n_bytes in held.items() if there != name)
+        sent = [(ready, away_bytes) for ready in ready_on[name]]
+        sent += [(ready, held[name]) for here, group in ready_on.items() if here != name for ready in group]
+        return shared_s(sent, self._network[name])
 
     def _bytes_of_hosts(self, servers: Sequence[HostView]) -> dict[str, float]:
         """Return what one worker exchanges with each host that holds parameters."""
@@ -280,7 +312,8 @@ class Predictor:
         if a.host == b.host:
             return rate
         # a ring enters each host as often as it leaves it
-        ways = (self._network[end.host] / n_leaving[end.host] for end in (a, b))
+        n_streams = {end.host: n_leaving[end.host] * (1 + (end.host in self._half_duplex)) for end in (a, b)}
+        ways = (self._network[host] / n for host, n in n_streams.items())
         return min(rate, rate_of(a.host, b.host), *ways)
 
 

@@ -1,7 +1,7 @@
 """What placement policies see of a cluster and a job, and the step times behind it."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -225,30 +225,28 @@ def _free_bytes(host: Host, held_bytes: Mapping[str, float]) -> float:
 
 
 def _hosts(cluster: Cluster, job: Job, held_bytes: Mapping[str, float]) -> tuple[HostView, ...]:
-    inside = {name for device in cluster.devices for name in (device.name, device.card)}
-    rates = _network_rates(cluster, inside)
+    rates = _network_rates(cluster)
     return tuple(
         HostView(
             name=host.name,
             cpu_available_frac=1.0 - share_at(host.background.cpu, 0.0),
             update_s=_update_s(job, host),
             free_bytes=_free_bytes(host, held_bytes),
-            network_bytes_per_s=rates.get(host.name, 0.0),
+            network_bytes_per_s=rates.get(host.name, (0.0, False))[0],
+            is_half_duplex=rates.get(host.name, (0.0, False))[1],
         )
         for host in cluster.hosts
     )
 
 
-def _network_rates(cluster: Cluster, inside: Iterable[str]) -> dict[str, float]:
-    """Return the best free rate of each node's links to anything but devices and cards."""
-    internal = frozenset(inside)
-    rates: dict[str, float] = {}
-    for link in cluster.links:
-        if link.a in internal or link.b in internal:
-            continue
+def _network_rates(cluster: Cluster) -> dict[str, tuple[float, bool]]:
+    """Return the best free rate of each node's network links, and whether both directions share it."""
+    rates: dict[str, tuple[float, bool]] = {}
+    for link in cluster.network_links:
         rate = link.bytes_per_s * (1.0 - share_at(link.background, 0.0))
         for node in (link.a, link.b):
-            rates[node] = max(rates.get(node, 0.0), rate)
+            if rate > rates.get(node, (0.0, False))[0]:
+                rates[node] = (rate, link.duplex == "half")
     return rates
 
 

@@ -59,6 +59,10 @@ def _problems_of_one(program: Program, instruction: Instruction) -> Iterator[str
         ticks = instruction.ticks
     elif isinstance(instruction, Flow):
         ticks = instruction.latency_ticks
+        since = [tick for tick, _ in instruction.latency_changes]
+        times = [n for change in instruction.latency_changes for n in change]
+        if since != sorted(set(since)) or not all(0 <= n <= MAX_TICKS for n in times):
+            yield f"{program.name} has a latency that changes at {since}"
         if math.isnan(instruction.n_bytes) or instruction.n_bytes < 0.0:
             yield f"{program.name} sends {instruction.n_bytes} bytes"
     if not 0 <= ticks <= MAX_TICKS:

@@ -208,7 +208,7 @@ def _play(script: Script, actors: Sequence[Actor], edges: Sequence[_Edge], n_byt
     for edge in sorted(edges, key=lambda edge: (edge.slot, edge.tree, edge.piece, edge.source, edge.target)):
         for message in arriving.pop((edge.source, edge.tree, edge.piece), ()):
             script.receive(message)
-        message = script.send(actors[edge.source], actors[edge.target], n_bytes)
+        message = script.send(actors[edge.source], actors[edge.target], n_bytes, "next" if edge.piece else "hop")
         arriving[edge.target, edge.tree, edge.piece].append(message)
     for messages in arriving.values():
         for message in messages:

@@ -10,11 +10,15 @@ from hetsim.plan.levels import Form, Levels
 from hetsim.plan.objects import Objects
 from hetsim.plan.placed import PlacedJob
 from hetsim.plan.script import Script
+from hetsim.plan.sending import Sender, weights
+from hetsim.plan.traffic import traffic_programs
 from hetsim.units import format_si
 from hetsim.workload.shards import shard_bytes
 
 
-def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) -> Plan:
+def lower(
+    cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob], *, seed: int = 0, replication: int = 0
+) -> Plan:
     """Return the plan of jobs that start together.
 
     Parameters
@@ -25,6 +29,8 @@ def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) ->
         Its routes.
     placed_jobs : sequence of PlacedJob
         Jobs on disjoint devices.
+    seed, replication : int
+        Key of the draws that are made here: the weights of connections.
 
     Returns
     -------
@@ -33,8 +39,12 @@ def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) ->
     """
     objects = Objects(cluster, routes)
     programs, choices = [], []
+    n_streams = [placed.job.transport.n_streams for placed in placed_jobs]
+    least_streams = min([*n_streams, *(traffic.n_streams for traffic in cluster.traffic)], default=1)
     for index, placed in enumerate(placed_jobs):
-        script = Script(objects, placed)
+        job = placed.job
+        weight_of = weights(job, job.transport.n_streams / least_streams, seed, replication)
+        script = Script(objects, placed, Sender(objects, job, weight_of))
         tree = simplified(placed.tree)
         form: Form = "led"
         is_one_flow = False
@@ -45,6 +55,7 @@ def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) ->
             is_one_flow = levels.is_one_flow(tree)
         programs += script.programs(index)
         choices.append(f"{placed.job.name}: {_describe(placed, tree, form, is_one_flow=is_one_flow)}")
+    programs += traffic_programs(objects, cluster.traffic, least_streams)
     return Plan(
         jobs=tuple(placed.job.name for placed in placed_jobs),
         resources=tuple(objects.resources),
@@ -52,6 +63,7 @@ def lower(cluster: Cluster, routes: Routes, placed_jobs: Sequence[PlacedJob]) ->
         programs=tuple(programs),
         changes=tuple(sorted(objects.changes, key=lambda change: (change.tick, change.resource))),
         choices=tuple(choices),
+        warnings=tuple(objects.warnings.values()),
     )
 
 

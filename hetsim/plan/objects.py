@@ -1,9 +1,16 @@
 """The shared objects of a plan, named once each as the lowering first uses them."""
 
+from collections.abc import Sequence
+
 from hetsim.model.cluster import Cluster, Device, Schedule
 from hetsim.model.plan import CapacityChange, Resource, ResourceKind
-from hetsim.network.routes import Hop, Routes
+from hetsim.network.conditions import Way
+from hetsim.network.hops import Hop, rate_changes
+from hetsim.network.routes import Routes
 from hetsim.units import TICKS_PER_S, to_ticks
+
+Usage = tuple[tuple[int, float], ...]
+"""Resources, each with its use for one unit of progress."""
 
 
 class Objects:
@@ -24,7 +31,10 @@ class Objects:
         self._routes = routes
         self._hosts = {host.name: host for host in cluster.hosts}
         self._devices = {device.name: device for device in cluster.devices}
+        self.warnings: dict[str, str] = {}
         self._index: dict[str, int] = {}
+        self._ways: dict[tuple[str, str], Way] = {}
+        self._streams: dict[tuple[str, tuple[tuple[int, float], ...]], int] = {}
 
     def counter(self, name: str) -> int:
         """Return the index of a new counter.
@@ -59,10 +69,10 @@ class Objects:
         if device.spec.kind == "cpu":
             return (self.cpu(device.host),)
         load = self._hosts[device.host].background.gpu
-        own = self._add(name, "device", 1.0, load)
+        own = self._loaded(name, "device", 1.0, load)
         if self._n_siblings(device) <= device.spec.card_capacity:
             return (own,)
-        return (own, self._add(device.card, "shared-device", device.spec.card_capacity, load))
+        return (own, self._loaded(device.card, "shared-device", device.spec.card_capacity, load))
 
     def cpu(self, host: str) -> int:
         """Return the resource that is a host's CPU.
@@ -77,10 +87,10 @@ class Objects:
         int
             Index.
         """
-        return self._add(f"{host}/cpu", "shared-device", 1.0, self._hosts[host].background.cpu)
+        return self._loaded(f"{host}/cpu", "shared-device", 1.0, self._hosts[host].background.cpu)
 
-    def way(self, source: str, target: str) -> tuple[tuple[tuple[int, float], ...], int]:
-        """Return the links from one node to another, and the latency of the way.
+    def way(self, source: str, target: str) -> Way:
+        """Return the way from one node to another.
 
         Parameters
         ----------
@@ -89,14 +99,79 @@ class Objects:
 
         Returns
         -------
-        usage : tuple of (int, float)
-            Links, each used once.
-        latency_ticks : int
-            Sum of the links' latencies.
+        Way
+            And the way back.
         """
-        hops = self._routes.path(source, target)
-        usage = tuple((self._link(hop), 1.0) for hop in hops)
-        return usage, to_ticks(self._routes.latency_s(source, target))
+        key = (source, target)
+        if key not in self._ways:
+            there, back = self._routes.path(source, target), self._routes.path(target, source)
+            self._ways[key] = Way(source, target, there, back)
+        return self._ways[key]
+
+    def links(self, source: str, target: str) -> Usage:
+        """Return the links from one node to another.
+
+        Parameters
+        ----------
+        source, target : str
+            Nodes.
+
+        Returns
+        -------
+        tuple of (int, float)
+            Links, each used once.
+        """
+        return tuple((self._link(hop), 1.0) for hop in self._routes.path(source, target))
+
+    def stream(self, name: str, rates: tuple[tuple[int, float], ...]) -> int:
+        """Return the resource that bounds what one stream can carry.
+
+        Parameters
+        ----------
+        name : str
+            Of the stream.
+        rates : tuple of (int, float)
+            Ticks, and bytes per second from then on; the first from tick 0 on.
+
+        Returns
+        -------
+        int
+            Index; one stream may be bounded in several ways.
+        """
+        key = (name, rates)
+        if key not in self._streams:
+            n_before = sum(other == name for other, _ in self._streams)
+            unique = f"{name} ({n_before + 1})" if n_before else name
+            capacities = [(tick, rate / TICKS_PER_S) for tick, rate in rates]
+            self._streams[key] = self._add(unique, "stream", capacities)
+        return self._streams[key]
+
+    def timer(self, name: str) -> int:
+        """Return a resource that measures time for one program alone.
+
+        Parameters
+        ----------
+        name : str
+            Of the program.
+
+        Returns
+        -------
+        int
+            Index.
+        """
+        return self._add(f"{name}, timer", "shared-device", [(0, 1.0)])
+
+    def warn(self, kind: str, warning: str) -> None:
+        """Note something that a user should know, once for each kind.
+
+        Parameters
+        ----------
+        kind : str
+            What is complained about.
+        warning : str
+            For people.
+        """
+        self.warnings.setdefault(kind, warning)
 
     def queue_bytes(self, source: str, target: str) -> float:
         """Return how much of a message waits on its way while its sender goes on.
@@ -114,17 +189,22 @@ class Objects:
         return self._routes.queue_bytes(source, target)
 
     def _link(self, hop: Hop) -> int:
-        return self._add(hop.name, "link", hop.link.bytes_per_s / TICKS_PER_S, hop.link.background)
+        if hop.name not in self._index:
+            self._add(hop.name, "link", [(to_ticks(at_s), rate / TICKS_PER_S) for at_s, rate in rate_changes(hop)])
+        return self._index[hop.name]
 
     def _n_siblings(self, device: Device) -> int:
         return sum(other.card == device.card for other in self._hosts[device.host].devices)
 
-    def _add(self, name: str, kind: ResourceKind, capacity: float, load: Schedule) -> int:
-        """Return the index of a resource; its background load becomes a table of capacities."""
+    def _loaded(self, name: str, kind: ResourceKind, capacity: float, load: Schedule) -> int:
+        """Return the index of a resource of which others take a share."""
+        return self._add(name, kind, [(to_ticks(at_s), capacity * (1.0 - share)) for at_s, share in load])
+
+    def _add(self, name: str, kind: ResourceKind, capacities: Sequence[tuple[int, float]]) -> int:
+        """Return the index of a resource, with a table of its capacities."""
         if name in self._index:
             return self._index[name]
         index = self._index[name] = len(self.resources)
-        shares = [(to_ticks(at_s), capacity * (1.0 - share)) for at_s, share in load]
-        self.resources.append(Resource(name=name, kind=kind, capacity=shares[0][1]))
-        self.changes += [CapacityChange(tick=tick, resource=index, capacity=left) for tick, left in shares[1:]]
+        self.resources.append(Resource(name=name, kind=kind, capacity=capacities[0][1]))
+        self.changes += [CapacityChange(tick=tick, resource=index, capacity=left) for tick, left in capacities[1:]]
         return index

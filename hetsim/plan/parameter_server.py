@@ -12,7 +12,7 @@ that it carries in pushes and pulls together.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from hetsim.model.aggregation import Group
 from hetsim.model.cluster import Cluster
@@ -161,9 +161,10 @@ def exchange_in_partitions(
     """
     k = math.ceil(script.placed.job.gradient_bytes / partition_bytes)
     returning: list[list[Message]] = []
-    for _ in range(k):
+    for partition in range(k):
+        role: Literal["next", "lone"] = "next" if partition else "lone"
         sent = [
-            script.send(client, server, _part(script, held, n_bytes) / k)
+            script.send(client, server, _part(script, held, n_bytes) / k, role)
             for client, held in clients
             for server, n_bytes in servers.holders
         ]
@@ -175,7 +176,7 @@ def exchange_in_partitions(
             script.add(server, Work(resources=(script.objects.cpu(host),), ticks=ticks))
         returning.append(
             [
-                script.send(server, client, _part(script, held, n_bytes) / k)
+                script.send(server, client, _part(script, held, n_bytes) / k, role)
                 for server, n_bytes in servers.holders
                 for client, held in clients
             ]

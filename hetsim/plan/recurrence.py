@@ -1,6 +1,7 @@
 """Plans without contention as recurrences: every time is a maximum of earlier times, plus a duration.
 
-**Rule.** A plan is one if its capacities never change, and its programs alone show (`hetsim.plan.order`) that
+**Rule.** A plan is one if its capacities and latencies never change, and its programs alone show (`hetsim.plan.order`)
+that
 
 1. each wait of iteration i is for the first so many rises of iteration i, the same ones in every run: what raises the
    counter later starts only after these have come;
@@ -116,7 +117,7 @@ def find_recurrence(plan: Plan) -> Recurrence | None:
     if max(most, default=0.0) >= MOST_TICKS or sum(most) >= MOST_TICKS_TOGETHER:
         return None
     senders = [program for program in plan.programs if program.senders]
-    if any(_mixes_transfers(program.body) for program in senders):
+    if any(_mixes_transfers(program.body) for program in senders) or _has_changing_latency(plan) or plan.has_background:
         return None
     order = order_of(plan)
     return None if order is None else _written(plan, order)
@@ -168,6 +169,11 @@ def _mixes_transfers(body: Iterable[Instruction]) -> bool:
         flow.latency_ticks > 0 or (bool(flow.usage) and flow.n_bytes > 0.0) for flow in body if isinstance(flow, Flow)
     }
     return len(takes_time) > 1
+
+
+def _has_changing_latency(plan: Plan) -> bool:
+    instructions = {instruction for program in plan.programs for instruction in program.body}
+    return any(isinstance(instruction, Flow) and instruction.latency_changes for instruction in instructions)
 
 
 def _written(plan: Plan, order: Order) -> Recurrence:

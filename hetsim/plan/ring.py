@@ -8,15 +8,16 @@ bandwidth factor of 1 (nccl-tests, doc/PERFORMANCE.md).
 """
 
 import itertools
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
 from hetsim.model.aggregation import Group
-from hetsim.model.plan import Flow
+from hetsim.network.transports import Role
 from hetsim.plan.pieces import n_pieces
 from hetsim.plan.placed import compute_work
-from hetsim.plan.script import Actor, Script
+from hetsim.plan.script import Actor, Script, flow_of
+from hetsim.plan.sending import Latencies, Sending, steps
 
 MOST_ROUNDS_MEMBERS: Final = 64
 """A ring of more members is one composite flow, unless rounds are asked for."""
@@ -68,15 +69,25 @@ def _start_together(script: Script, ranks: Sequence[Actor]) -> bool:
 
 def _has_equal_links(script: Script, actors: Sequence[Actor]) -> bool:
     """Return whether a ring has one stream on each of its links, and all its ways are alike and without a queue."""
-    ways = [script.way(a, b) for a, b in zip(actors, [*actors[1:], actors[0]], strict=True)]
-    used = [link for usage, _ in ways for link, _ in usage]
+    sendings = _sendings(script, actors, 1.0, "next")
+    used = [link for sending in sendings for link, _ in sending.usage]
+    resources = script.objects.resources
     return (
         len(set(used)) == len(used) > 0
-        and len({tuple(script.objects.resources[link].capacity for link, _ in usage) for usage, _ in ways}) == 1
-        and len({latency_ticks for _, latency_ticks in ways}) == 1
-        and not any(script.has_queue(a, b) for a, b in zip(actors, [*actors[1:], actors[0]], strict=True))
+        and len({tuple((resources[link].capacity, use) for link, use in sending.usage) for sending in sendings}) == 1
+        and len({sending.latencies for sending in sendings}) == 1
+        and len(sendings[0].latencies) == 1
+        and not any(script.has_queue(a, b) for a, b in _neighbours(actors))
         and not any(change.resource in used for change in script.objects.changes)
     )
+
+
+def _neighbours(actors: Sequence[Actor]) -> list[tuple[Actor, Actor]]:
+    return list(zip(actors, [*actors[1:], actors[0]], strict=True))
+
+
+def _sendings(script: Script, actors: Sequence[Actor], n_bytes: float, role: Role) -> list[Sending]:
+    return [script.sending(a, b, n_bytes, role) for a, b in _neighbours(actors)]
 
 
 def rounds(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes: int) -> None:
@@ -96,9 +107,9 @@ def rounds(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes: in
         1 to reduce-scatter or to gather, 2 for both: an all-reduce.
     """
     n = len(actors)
-    following = [*actors[1:], actors[0]]
-    for _ in range(n_passes * (n - 1)):
-        arriving = [script.send(a, b, n_bytes / n) for a, b in zip(actors, following, strict=True)]
+    for number in range(n_passes * (n - 1)):
+        role: Role = "first" if number % (n - 1) == 0 else "next"
+        arriving = [script.send(a, b, n_bytes / n, role) for a, b in _neighbours(actors)]
         for message in arriving:
             script.receive(message)
 
@@ -122,24 +133,36 @@ def composite(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes:
         As for `rounds`.
     """
     n_rounds = n_passes * (len(actors) - 1)
-    ways = [script.way(a, b) for a, b in zip(actors, [*actors[1:], actors[0]], strict=True)]
-    n_streams = Counter(link for usage, _ in ways for link, _ in usage)
+    first = _sendings(script, actors, n_bytes / len(actors), "first")
+    later = _sendings(script, actors, n_bytes / len(actors), "next")
+    n_streams: dict[int, float] = defaultdict(float)
+    for sending in later:
+        for link, use in sending.usage:
+            n_streams[link] += use
     ring = script.collective("ring", actors)
     name = script.name(ring)
     ready, done = script.barrier(f"members ready for {name}"), script.barrier(f"{name} done")
     script.add(ring, ready)
-    flow = Flow(
-        usage=tuple((link, float(n)) for link, n in sorted(n_streams.items())),
-        n_bytes=n_rounds * n_bytes / len(actors),
-        latency_ticks=n_rounds * max(latency_ticks for _, latency_ticks in ways),
-        signals=(done.counter,),
-    )
+    latencies = _added([(n_passes, first), (n_rounds - n_passes, later)])
+    usage = tuple(sorted(n_streams.items()))
+    whole = Sending(usage=usage, n_bytes=n_rounds * later[0].n_bytes, latencies=latencies)
+    flow = flow_of(whole, (done.counter,))
     done.n_signals += 1
     script.add(ring, flow)
     script.add(ring, done)
     for actor in actors:
         script.push(actor, ready)
         script.add(actor, done)
+
+
+def _added(parts: Sequence[tuple[int, Sequence[Sending]]]) -> Latencies:
+    """Return the latency of rounds one after the other, each as long as that of its slowest message."""
+    ticks = sorted({tick for _, sendings in parts for sending in sendings for tick, _ in sending.latencies})
+
+    def at(sending: Sending, tick: int) -> int:
+        return [latency for since, latency in sending.latencies if since <= tick][-1]
+
+    return steps((tick, sum(n * max(at(each, tick) for each in sendings) for n, sendings in parts)) for tick in ticks)
 
 
 def all_reduce(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
@@ -204,6 +227,7 @@ def broadcast(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
 
 def _chain(script: Script, actors: Sequence[Actor], n_bytes: float) -> None:
     k = n_pieces(n_bytes)
-    for _ in range(k):
-        for a, b in itertools.pairwise(actors):
-            script.receive(script.send(a, b, n_bytes / k))
+    for piece in range(k):
+        for hop, (a, b) in enumerate(itertools.pairwise(actors)):
+            role: Role = "next" if piece else "hop" if hop else "first"
+            script.receive(script.send(a, b, n_bytes / k, role))

@@ -5,8 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hetsim.model.plan import Flow, Instruction, Program, Push, Wait
+from hetsim.network.transports import Role
 from hetsim.plan.objects import Objects
 from hetsim.plan.placed import PlacedJob, compute_work
+from hetsim.plan.sending import Sender, Sending
+from hetsim.units import TICKS_PER_S
 
 Actor = int
 """A rank, or a number above the ranks: a server, or a collective that acts as one."""
@@ -22,6 +25,8 @@ class Message:
         From and to whom.
     n_bytes : float
         Payload.
+    role : Role
+        For its transport.
     number : int
         Among the messages of its way in one iteration, from one; given when the script is complete.
     """
@@ -29,6 +34,7 @@ class Message:
     source: Actor
     target: Actor
     n_bytes: float
+    role: Role
     number: int = 0
 
 
@@ -49,13 +55,22 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class _Transfer:
+    """Start a transfer by itself, and raise a barrier at its end."""
+
+    way: tuple[Actor, Actor]
+    n_bytes: float
+    barrier: Barrier
+
+
+@dataclass(frozen=True, slots=True)
 class _Arrival:
     """Wait until a message has arrived."""
 
     message: Message
 
 
-_Entry = Instruction | Message | _Arrival | Barrier
+_Entry = Instruction | Message | _Arrival | _Transfer | Barrier
 
 
 class Script:
@@ -72,11 +87,14 @@ class Script:
         Of the plan.
     placed : PlacedJob
         The job.
+    sender : Sender
+        Of its messages.
     """
 
-    def __init__(self, objects: Objects, placed: PlacedJob) -> None:
+    def __init__(self, objects: Objects, placed: PlacedJob, sender: Sender) -> None:
         self.objects = objects
         self.placed = placed
+        self._sender = sender
         self.is_early = False
         self._names = [f"{placed.job.name}/rank {rank}" for rank in range(placed.job.n_workers)]
         self._nodes = list(placed.placement.workers)
@@ -84,10 +102,11 @@ class Script:
         self._late: list[list[_Entry]] = [[] for _ in self._names]
         self._members: dict[Actor, tuple[int, ...]] = {}
         self._channels: dict[tuple[Actor, Actor], int] = {}
-        self._flows: dict[tuple[Actor, Actor, float], Flow] = {}
+        self._flows: dict[tuple[Actor, Actor, float, Role], Flow] = {}
         self._waiting: dict[tuple[Actor, Actor], float] = {}
         self._handed_over: dict[tuple[Actor, Actor], int] = {}
         self._queues: list[tuple[str, tuple[Instruction, ...]]] = []
+        self._loads_s: dict[tuple[Actor, Actor], float] = {}
 
     def actor(self, name: str, node: str) -> Actor:
         """Add an actor that is no rank.
@@ -159,7 +178,7 @@ class Script:
         """
         return Barrier(self.objects.counter(f"{self.placed.job.name}/{name}"))
 
-    def send(self, source: Actor, target: Actor, n_bytes: float) -> Message:
+    def send(self, source: Actor, target: Actor, n_bytes: float, role: Role = "hop") -> Message:
         """Let an actor send bytes, once its message before on the same way has arrived.
 
         Parameters
@@ -168,13 +187,15 @@ class Script:
             From and to whom.
         n_bytes : float
             Payload.
+        role : Role
+            For its transport.
 
         Returns
         -------
         Message
             For `receive`.
         """
-        message = Message(source, target, n_bytes)
+        message = Message(source, target, n_bytes, role)
         self.add(source, message)
         return message
 
@@ -202,10 +223,8 @@ class Script:
         barrier : Barrier
             Rises at the end.
         """
-        usage, latency_ticks = self.way(*way)
         barrier.n_signals += 1
-        flow = Flow(usage=usage, n_bytes=n_bytes, latency_ticks=latency_ticks, signals=(barrier.counter,))
-        self.add(owner, flow)
+        self.add(owner, _Transfer(way, n_bytes, barrier))
 
     def push(self, actor: Actor, barrier: Barrier) -> None:
         """Let an actor raise a barrier.
@@ -232,22 +251,24 @@ class Script:
         """
         (self._early if self.is_early else self._late)[actor].append(entry)
 
-    def way(self, source: Actor, target: Actor) -> tuple[tuple[tuple[int, float], ...], int]:
-        """Return the links between two actors, and the latency.
+    def sending(self, source: Actor, target: Actor, n_bytes: float, role: Role) -> Sending:
+        """Return what a message between two actors becomes.
 
         Parameters
         ----------
         source, target : Actor
             From and to whom.
+        n_bytes : float
+            Payload.
+        role : Role
+            For its transport.
 
         Returns
         -------
-        usage : tuple of (int, float)
-            Links, each used once.
-        latency_ticks : int
-            Of the whole way.
+        Sending
+            Links, bytes and latency.
         """
-        return self.objects.way(self._nodes[source], self._nodes[target])
+        return self._sender.sending(self._nodes[source], self._nodes[target], n_bytes, role)
 
     def programs(self, job: int) -> list[Program]:
         """Return the finished programs.
@@ -268,6 +289,7 @@ class Script:
             work = [compute_work(self.objects, self.placed, actor)] if actor < n_ranks else []
             bodies.append([*early, *work, *late])
         n_sent = _number(bodies)
+        self._loads_s = self._find_loads(bodies)
         finished = [tuple(self._finished(body, n_sent)) for body in bodies]
         return [
             Program(
@@ -298,6 +320,8 @@ class Script:
                 message = entry.message
                 way = (message.source, message.target)
                 yield self._wait(way, message.number, n_sent[way])
+            elif isinstance(entry, _Transfer):
+                yield self._transferred(entry)
             elif isinstance(entry, Barrier):
                 yield Wait(counter=entry.counter, base=entry.n_signals, stride=entry.n_signals)
             else:
@@ -312,12 +336,34 @@ class Script:
         return Wait(counter=self._channel(*way), base=number, stride=n_sent)
 
     def _flow(self, message: Message) -> Flow:
-        key = (message.source, message.target, message.n_bytes)
+        key = (message.source, message.target, message.n_bytes, message.role)
         if key not in self._flows:
-            usage, latency_ticks = self.way(message.source, message.target)
             signals = (self._channel(message.source, message.target),)
-            self._flows[key] = Flow(usage=usage, n_bytes=message.n_bytes, latency_ticks=latency_ticks, signals=signals)
+            self._flows[key] = flow_of(self.sending(*key), signals)
         return self._flows[key]
+
+    def _transferred(self, transfer: _Transfer) -> Flow:
+        """Return a transfer; its connection was idle since the last step while workers computed and all answered."""
+        source, target = transfer.way
+        slowest_s = max(step_time.total_s for step_time in self.placed.step_times)
+        idle_s = slowest_s + self._loads_s.get((target, source), 0.0)
+        sending = self._sender.sending(
+            self._nodes[source], self._nodes[target], transfer.n_bytes, "lone", idle_s=idle_s
+        )
+        return flow_of(sending, (transfer.barrier.counter,))
+
+    def _find_loads(self, bodies: Sequence[Sequence[_Entry]]) -> dict[tuple[Actor, Actor], float]:
+        """Return how long the slowest link of each way takes for all transfers of an iteration that cross it."""
+        ways: dict[tuple[Actor, Actor], tuple[int, ...]] = {}
+        load_s: dict[int, float] = defaultdict(float)
+        for transfer in (entry for body in bodies for entry in body if isinstance(entry, _Transfer)):
+            source, target = transfer.way
+            used = self.objects.links(self._nodes[source], self._nodes[target])
+            ways[transfer.way] = tuple(link for link, _ in used)
+            for link in ways[transfer.way]:
+                ticks = transfer.n_bytes / capacity if (capacity := self.objects.resources[link].capacity) else 0.0
+                load_s[link] += ticks / TICKS_PER_S
+        return {way: max((load_s[link] for link in links), default=0.0) for way, links in ways.items()}
 
     def _left_to_queue(self, message: Message, queue_bytes: float) -> Flow:
         """Return what an actor sends itself of the last message of a way, and let a program of its own send the rest.
@@ -325,16 +371,19 @@ class Script:
         A message that fits into the queue is handed over as it sets out.
         """
         whole = self._flow(message)
-        n_bytes = message.n_bytes - queue_bytes
+        n_bytes = whole.n_bytes - queue_bytes / self._weight(message)
         if n_bytes <= 0.0:
             return whole
         way = (message.source, message.target)
         name = f"queue from {self.name(message.source)} to {self.name(message.target)}"
         handed_over = self._handed_over[way] = self.objects.counter(f"{self.placed.job.name}/handed to {name}")
-        rest = replace(whole, n_bytes=message.n_bytes - n_bytes, latency_ticks=0)
+        rest = replace(whole, n_bytes=whole.n_bytes - n_bytes, latency_ticks=0, latency_changes=())
         wait = Wait(counter=handed_over, base=1, stride=1)
         self._queues.append((f"{self.placed.job.name}/{name}", (wait, rest)))
         return replace(whole, n_bytes=n_bytes, signals=(handed_over,))
+
+    def _weight(self, message: Message) -> float:
+        return self._sender.weight(self._nodes[message.source], self._nodes[message.target])
 
     def has_queue(self, source: Actor, target: Actor) -> bool:
         """Return whether what is left of a message on a way waits in a queue.
@@ -361,6 +410,31 @@ class Script:
         if (source, target) not in self._channels:
             self._channels[source, target] = self.objects.counter(f"{self._names[source]} to {self.name(target)}")
         return self._channels[source, target]
+
+
+def flow_of(sending: Sending, signals: tuple[int, ...]) -> Flow:
+    """Return the flow of a message.
+
+    Parameters
+    ----------
+    sending : Sending
+        The message.
+    signals : tuple of int
+        Counters that rise at its end.
+
+    Returns
+    -------
+    Flow
+        An instruction.
+    """
+    (_, latency_ticks), *changes = sending.latencies
+    return Flow(
+        usage=sending.usage,
+        n_bytes=sending.n_bytes,
+        latency_ticks=latency_ticks,
+        signals=signals,
+        latency_changes=tuple(changes),
+    )
 
 
 def _number(bodies: Sequence[Sequence[_Entry]]) -> dict[tuple[Actor, Actor], int]:

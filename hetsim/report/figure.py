@@ -2,9 +2,9 @@
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 # Okabe and Ito (2008), "Color universal design": told apart with every kind of colour blindness.
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+FileKind = Literal["png", "svg", "pdf"]
+_METADATA: Final[Mapping[FileKind, dict[str, Any]]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+}
 _WIDTH_INCHES: Final = 9.5
 _DPI: Final = 150
 _MOST_PIXELS: Final = 60_000
@@ -62,9 +68,29 @@ def to_png(figure: "Figure") -> bytes:
     bytes
         The file.
     """
+    return to_file(figure, "png")
+
+
+def to_file(figure: "Figure", kind: FileKind) -> bytes:
+    """Return a figure as a file without a date or a version in it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What to draw.
+    kind : {"png", "svg", "pdf"}
+        Of file.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
+    import matplotlib as mpl
+
     buffer = io.BytesIO()
-    with _plain_texts():
-        figure.savefig(buffer, format="png", metadata={"Software": None})
+    with _plain_texts(), mpl.rc_context({"svg.hashsalt": "hetsim"}):
+        figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
     return buffer.getvalue()
 
 

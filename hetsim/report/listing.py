@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from hetsim.aggregation.table import POLICIES as AGGREGATIONS
+from hetsim.catalog.meshes import descriptions as mesh_descriptions
 from hetsim.catalog.tables import descriptions, profiles
+from hetsim.catalog.transports import descriptions as transport_descriptions
 from hetsim.metrics.table import METRICS
 from hetsim.network.topologies import TOPOLOGIES
 from hetsim.placement.table import POLICIES as PLACEMENTS
@@ -22,7 +24,9 @@ def listing() -> dict[str, Callable[[], Mapping[str, str]]]:
     return {
         "devices": lambda: descriptions("device"),
         "links": lambda: descriptions("link"),
+        "meshes": mesh_descriptions,
         "models": lambda: {name: entry.description for name, entry in MODELS.items()},
+        "transports": transport_descriptions,
         "datasets": lambda: descriptions("dataset"),
         "profiles": _profiles,
         "placements": lambda: {name: _first_line(policy) for name, policy in PLACEMENTS.items()},

@@ -54,7 +54,7 @@ def measured_table(comparison: Comparison) -> str:
     title = f"{comparison.scenario.name}: {label}{of_job}, simulated beside measured ({comparison.source})"
     summary = [*_measured_summary(comparison.measured, next(iter(names))), _baseline(comparison)]
     parts = [title, grid(header, rows), "\n".join(summary)]
-    return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread)
+    return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread, comparison.warnings)
 
 
 def _measured_summary(rows: Sequence[MeasuredRow], first: str) -> list[str]:

@@ -58,7 +58,7 @@ def comparison_table(comparison: Comparison) -> str:
         _comparison_legend(comparison),
         "\n".join(_where(comparison, names)),
     ]
-    return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread)
+    return "\n\n".join(parts) + footer(comparison.inputs, comparison.unread, comparison.warnings)
 
 
 def _where(comparison: Comparison, names: Mapping[str, str]) -> list[str]:
@@ -147,7 +147,7 @@ def run_table(result: Result) -> str:
         "\n".join(_describe(job) for job in result.setup.jobs),
         "\n".join(_placement_lines(result)),
     ]
-    return "\n\n".join(parts) + footer(result.inputs, result.unread, detailed=True)
+    return "\n\n".join(parts) + footer(result.inputs, result.unread, result.warnings, detailed=True)
 
 
 def _job_cells(runs: Sequence[JobRun]) -> list[str]:
@@ -203,7 +203,9 @@ def _shown(names: Sequence[object]) -> str:
     return text if len(names) <= _SHOWN_DEVICES else f"{text} and {len(names) - _SHOWN_DEVICES} more"
 
 
-def footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = False) -> str:
+def footer(
+    inputs: Sequence[Input], unread: Sequence[str], warnings: Sequence[str] = (), *, detailed: bool = False
+) -> str:
     """Return what a table rests on, and what was written in vain.
 
     Parameters
@@ -212,6 +214,8 @@ def footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = F
         What the results rest on.
     unread : sequence of str
         Fields never read.
+    warnings : sequence of str
+        What the user should know.
     detailed : bool
         Whether to list every input, or only how many there are of each basis.
 
@@ -227,6 +231,7 @@ def footer(inputs: Sequence[Input], unread: Sequence[str], *, detailed: bool = F
         lines += [f"  {item.basis} {item.input} ({item.method})" for item in guessed]
     if detailed:
         lines += ["  " + line for line in grid([], [[item.basis, item.input] for item in inputs]).splitlines()]
+    lines += [f"Warning: {warning}" for warning in warnings]
     if unread:
         lines.append(f"Written in the scenario but never read: {', '.join(unread)}")
     return "\n" + "\n".join(lines)

@@ -3,20 +3,22 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from hetsim.lookup import did_you_mean, unknown
-from hetsim.network.topologies import CORE, SWITCH, TOPOLOGIES, rack_names
+from hetsim.lookup import unknown
+from hetsim.network.topologies import TOPOLOGIES
 from hetsim.scenario.fields import has
 from hetsim.scenario.hardware import CpuDevice, HostSection, InlineLink
+from hetsim.scenario.inside_checks import check_inside
 from hetsim.scenario.parts import Parts, items, mapping
 from hetsim.scenario.problems import Problem
-from hetsim.scenario.schema import GraphLink, GraphTopology, LinkException, StarTopology, TwoLevelTopology
 from hetsim.scenario.specs import host_names, n_slots
+from hetsim.scenario.topology import LinkException, PortTopology
+from hetsim.scenario.topology_checks import check_pair, check_topology, shape, unknown_name
+from hetsim.scenario.traffic import check_traffic
 from hetsim.scenario.tree import Loc
 
 _HOSTS: Loc = ("cluster", "hosts")
 _TOPOLOGY: Loc = ("cluster", "topology")
 _LINKS: Loc = ("cluster", "links")
-_MOST_SHOWN: Final = 12
 _MOST_DEVICES: Final = 200_000
 """A slip of the pen, such as a count with too many zeros, shall not fill the memory."""
 
@@ -47,11 +49,13 @@ def check_cluster(parts: Parts) -> Iterator[Problem]:
         return
     names = [name for host in hosts for name in host_names(host)]
     if parts.topology is not None:
-        yield from _check_topology(parts.topology, hosts, names)
+        yield from check_topology(parts.topology, hosts)
     elif len(names) > 1 and not has(mapping(parts.data, "cluster"), "topology"):
         yield Problem(_TOPOLOGY, f"required to join {len(names)} hosts. Known: {', '.join(TOPOLOGIES)}")
-    yield from _check_names(hosts, _switches(parts.topology, len(names)))
-    yield from _check_exceptions(parts, names)
+    fabric = shape(parts.topology, hosts)
+    yield from _check_names(hosts, fabric.switches)
+    yield from check_traffic(parts.traffic, names, ("cluster", "traffic"))
+    yield from _check_exceptions(parts, [(link.a, link.b) for link in fabric.links])
 
 
 def duplicate_names(written: list[object], at: Loc, kind: str) -> Iterator[Problem]:
@@ -86,21 +90,15 @@ def _check_host(parts: Parts, host: HostSection, doubtful: frozenset[str], at: L
         yield Problem(
             (*at, "devices", index), "a second 'type: cpu': a host's CPU holds one worker, with all its cores"
         )
+    if not doubtful & {"inside", "devices", "peer"}:
+        yield from check_inside(host, at)
     topology = parts.topology
-    if not isinstance(topology, StarTopology | TwoLevelTopology) or "nic" in doubtful:
+    if not isinstance(topology, PortTopology) or "nic" in doubtful:
         return
     if host.nic is None:
         yield Problem((*at, "nic"), f"required by the topology {topology.kind}")
     elif not isinstance(host.nic, str | InlineLink) and topology.latency is None:
         yield Problem((*_TOPOLOGY, "latency"), f"required, since the nic of host {host.name!r} is a bare rate")
-
-
-def _switches(topology: StarTopology | TwoLevelTopology | GraphTopology | None, n_hosts: int) -> tuple[str, ...]:
-    if isinstance(topology, GraphTopology):
-        return topology.switches
-    if isinstance(topology, TwoLevelTopology):
-        return (*rack_names(n_hosts, topology.hosts_per_rack), CORE)
-    return () if topology is None else (SWITCH,)
 
 
 def _check_names(hosts: list[HostSection], switches: Iterable[str]) -> Iterator[Problem]:
@@ -115,100 +113,38 @@ def _check_names(hosts: list[HostSection], switches: Iterable[str]) -> Iterator[
         taken |= dict.fromkeys(names, f"a host of {host.name!r}")
 
 
-def _check_topology(
-    topology: StarTopology | TwoLevelTopology | GraphTopology, hosts: list[HostSection], names: list[str]
-) -> Iterator[Problem]:
-    if isinstance(topology, TwoLevelTopology) and topology.latency is None and topology.uplink_latency is None:
-        yield Problem((*_TOPOLOGY, "uplink_latency"), "required, since latency is left out")
-    if isinstance(topology, GraphTopology):
-        yield from _check_graph(topology, hosts, names)
-
-
-def _check_graph(topology: GraphTopology, hosts: list[HostSection], names: list[str]) -> Iterator[Problem]:
-    nodes = dict.fromkeys((*names, *topology.switches))
-    joined = {node: node for node in nodes}
-    seen: set[frozenset[str]] = set()
-    for index, link in enumerate(topology.links):
-        at = (*_TOPOLOGY, "links", index, "between")
-        strangers = [(end, side) for side, end in enumerate(link.between) if end not in nodes]
-        yield from (Problem((*at, side), _unknown("host or switch", end, nodes)) for end, side in strangers)
-        if strangers:
-            continue
-        yield from _check_pair(link, at, seen)
-        first, second = (_root(joined, end) for end in link.between)
-        joined[first] = second
-    yield from _check_joined(hosts, joined)
-    for index, switch in enumerate(topology.switches):
-        if switch in topology.switches[:index]:
-            yield Problem((*_TOPOLOGY, "switches", index), f"another switch is called {switch!r}")
-
-
-def _check_joined(hosts: list[HostSection], joined: dict[str, str]) -> Iterator[Problem]:
-    first = host_names(hosts[0])[0]
-    for index, host in enumerate(hosts):
-        apart = [name for name in host_names(host) if _root(joined, name) != _root(joined, first)]
-        if apart:
-            more = f" and {len(apart) - 1} more" if len(apart) > 1 else ""
-            yield Problem((*_HOSTS, index), f"no chain of links joins {apart[0]!r}{more} to {first!r}")
-
-
-def _root(joined: dict[str, str], node: str) -> str:
-    while joined[node] != node:
-        node = joined[node]
-    return node
-
-
-def _check_pair(link: GraphLink | LinkException, at: Loc, seen: set[frozenset[str]]) -> Iterator[Problem]:
-    a, b = link.between
-    pair = frozenset((a, b))
-    if a == b:
-        yield Problem(at, f"joins {a!r} to itself")
-    elif pair in seen:
-        yield Problem(at, f"a second entry for the link between {a!r} and {b!r}")
-    seen.add(pair)
-
-
-def _check_exceptions(parts: Parts, names: list[str]) -> Iterator[Problem]:
-    if parts.topology is None and has(mapping(parts.data, "cluster"), "topology"):
+def _check_exceptions(parts: Parts, pairs: list[tuple[str, str]]) -> Iterator[Problem]:
+    # A topology that is wrong leaves nothing to say about its links.
+    if not pairs and has(mapping(parts.data, "cluster"), "topology"):
         return
-    pairs = _network_pairs(parts.topology, names)
     known = {frozenset(pair) for pair in pairs}
     seen: set[frozenset[str]] = set()
     for index, link in enumerate(parts.links):
         if link is None:
             continue
         at = (*_LINKS, index)
-        if link.rate is None and link.latency is None and link.queue is None:
-            yield Problem(at, "states no exception: write a rate, a latency or a queue")
+        said = (link.rate, link.latency, link.queue, link.duplex, link.netem, link.trace, link.schedule)
+        if all(each is None for each in said):
+            yield Problem(at, "states no exception: write a rate, a latency, a queue, a duplex, a netem or a schedule")
+        yield from _check_ends(link, at)
         if frozenset(link.between) in known:
-            yield from _check_pair(link, (*at, "between"), seen)
+            yield from check_pair(link, (*at, "between"), seen)
         else:
             yield Problem((*at, "between"), _unknown_link(link.between, pairs))
 
 
-def _network_pairs(
-    topology: StarTopology | TwoLevelTopology | GraphTopology | None, names: list[str]
-) -> list[tuple[str, str]]:
-    if isinstance(topology, StarTopology):
-        return [(name, SWITCH) for name in names]
-    if isinstance(topology, TwoLevelTopology):
-        racks = rack_names(len(names), topology.hosts_per_rack)
-        down = [(name, racks[index // topology.hosts_per_rack]) for index, name in enumerate(names)]
-        return down + [(rack, CORE) for rack in racks]
-    return [] if topology is None else [(link.between[0], link.between[1]) for link in topology.links]
-
-
-def _unknown(kind: str, name: str, choices: Iterable[str]) -> str:
-    """Return the message for an unknown name; a large cluster has too many to list."""
-    listed = list(choices)
-    if len(listed) <= _MOST_SHOWN:
-        return unknown(kind, name, listed)
-    hint = did_you_mean(name, listed) or "."
-    return f"no {kind} {name!r}{hint} Known: {', '.join(listed[:_MOST_SHOWN])} and {len(listed) - _MOST_SHOWN} more"
+def _check_ends(link: LinkException, at: Loc) -> Iterator[Problem]:
+    """Yield qdiscs at what is no end of their link."""
+    places = [(link.netem, (*at, "netem"))]
+    places += [(step.netem, (*at, "schedule", index, "netem")) for index, step in enumerate(link.schedule or ())]
+    for netem, place in places:
+        for end in netem if isinstance(netem, dict) else ():
+            if end not in link.between:
+                yield Problem((*place, end), unknown("end of the link", end, link.between))
 
 
 def _unknown_link(between: tuple[str, ...], pairs: list[tuple[str, str]]) -> str:
     choices = [f"{a} - {b}" for a, b in pairs]
     if not choices:
         return "there is no topology whose link this could be"
-    return _unknown("link between", " - ".join(between), choices)
+    return unknown_name("link between", " - ".join(between), choices)

@@ -20,6 +20,7 @@ from hetsim.scenario.fields import (
     has,
     wrong,
 )
+from hetsim.scenario.impairments import Qdisc
 from hetsim.scenario.queues import QUEUE, Queue
 
 DEFAULT_BUS: Final = "PCIe3-x16"
@@ -63,6 +64,13 @@ Nic = Annotated[
 ]
 
 
+SocketLink = Annotated[
+    Annotated[str, Named("socket link"), Tag("~name")] | Annotated[InlineLink, Tag("~InlineLink")],
+    Discriminator(_link_tag),
+]
+ON: Final = "The PCIe switch or socket that it is on, such as socket-1; the network card's socket if left out."
+
+
 class CatalogDevice(Section):
     """Devices of a kind that the catalog holds."""
 
@@ -73,6 +81,7 @@ class CatalogDevice(Section):
         default=1, description="How many; of a two-die card, how many dies."
     )
     bus: Bus = Field(default=DEFAULT_BUS, description="Between each card and the host.")
+    on: str | None = Field(default=None, description=ON)
 
 
 class CpuDevice(Section):
@@ -90,6 +99,7 @@ class InlineDevice(Section):
     memory_rate: Rate = Field(description="Peak memory bandwidth.")
     count: Annotated[int, Field(ge=1, le=1024)] = 1
     bus: Bus = Field(default=DEFAULT_BUS, description="Between each device and the host.")
+    on: str | None = Field(default=None, description=ON)
 
 
 class CatalogCpu(Section):
@@ -192,6 +202,50 @@ class BackgroundSection(Section):
     memory: Annotated[float, Field(ge=0, le=1)] = Field(default=0.0, description="Of the host's memory.")
 
 
+class PcieSwitch(Section):
+    """A PCIe switch inside a host: what is on it shares its uplink."""
+
+    name: Slug
+    on: str | None = Field(default=None, description=ON)
+    uplink: Bus = DEFAULT_BUS
+
+
+class NvlinkPair(Section):
+    """Two accelerators that are joined directly."""
+
+    between: Annotated[Items[Annotated[int, Field(ge=0, le=1023)]], Field(min_length=2, max_length=2)] = Field(
+        description="Their numbers in the host, from 0."
+    )
+    links: Annotated[int, Field(ge=1, le=64)] = Field(default=1, description="How many links, all used together.")
+
+
+class NvlinkMesh(Section):
+    """Direct links between accelerators that no catalog holds."""
+
+    link: Peer = Field(description="One link.")
+    pairs: Items[NvlinkPair] = Field(min_length=1)
+
+
+Nvlink = Annotated[
+    Annotated[str, Named("NVLink mesh"), Tag("~name")] | Annotated[NvlinkMesh, Tag("~NvlinkMesh")],
+    Discriminator(lambda value: "~NvlinkMesh" if isinstance(value, dict | NvlinkMesh) else "~name"),
+]
+
+
+class InsideSection(Section):
+    """What joins the devices of a host, where a bus to the host is not all."""
+
+    sockets: Annotated[int, Field(ge=1, le=16)] = Field(
+        default=1, description="CPU sockets, called socket-0, socket-1, ..., each joined to each."
+    )
+    socket_link: SocketLink | None = Field(default=None, description="Needed by more than one socket.")
+    nic_socket: Annotated[int, Field(ge=0, le=15)] = Field(
+        default=0, description="The socket of the network card, and of the host's memory."
+    )
+    switches: Items[PcieSwitch] = Field(default=(), description="PCIe switches.")
+    nvlink: Nvlink | None = Field(default=None, description="Direct links between accelerators.")
+
+
 class HostSection(Section):
     """A host, or a template of equal hosts."""
 
@@ -203,7 +257,11 @@ class HostSection(Section):
     peer: Peer | None = Field(
         default=None, description="Joins the host's accelerators through a switch, one port each."
     )
+    inside: InsideSection | None = Field(default=None, description="Sockets, PCIe switches, NVLink mesh.")
     cpu: CpuEntry = Field(description="Does the arithmetic of parameter servers placed here.")
     memory: Bytes
     nic: Nic | None = Field(default=None, description="Payload rate, or catalog name, or rate, latency and queue.")
+    netem: Qdisc | None = Field(
+        default=None, description="What tc does to what leaves the host, such as 'delay 10ms loss 0.1%'."
+    )
     background: BackgroundSection = Field(default_factory=BackgroundSection)

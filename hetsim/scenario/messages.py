@@ -13,6 +13,8 @@ from hetsim.scenario.fields import CUSTOM, shown
 from hetsim.scenario.problems import Problem
 from hetsim.scenario.tree import Loc, Node, child, find, place_of
 
+MISSING: Final = "required, but missing"
+
 _CONSTRAINTS: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
     "greater_than_equal": lambda ctx: f"must be at least {_number(ctx['ge'])}",
     "greater_than": lambda ctx: f"must be more than {_number(ctx['gt'])}",
@@ -112,7 +114,7 @@ def _message(details: ErrorDetails) -> str:
     if kind == CUSTOM:
         return details["msg"]
     if kind == "missing":
-        return "required, but missing"
+        return MISSING
     if kind == "literal_error":
         return _literal(ctx["expected"], details["input"])
     if kind in ("too_short", "too_long"):

@@ -9,7 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from hetsim.lookup import did_you_mean
 from hetsim.scenario.fields import Section
 from hetsim.scenario.hardware import HostSection
-from hetsim.scenario.schema import GraphTopology, JobSection, LinkException, StarTopology, Topology, TwoLevelTopology
+from hetsim.scenario.schema import JobSection
+from hetsim.scenario.topology import AnyTopology, LinkException, Topology
+from hetsim.scenario.traffic import TrafficSection
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Section)
@@ -47,6 +49,8 @@ class Parts:
         How the hosts are joined.
     links : list of LinkException or None
         Exceptions.
+    traffic : list of TrafficSection or None
+        Transfers of others.
     jobs : list of JobSection or None
         One for each item that is written. Fields that are wrong by themselves are left out.
     """
@@ -54,8 +58,9 @@ class Parts:
     data: dict[str, Any]
     hosts: list[HostSection | None]
     doubtful: list[frozenset[str]]
-    topology: StarTopology | TwoLevelTopology | GraphTopology | None
+    topology: AnyTopology | None
     links: list[LinkException | None]
+    traffic: list[TrafficSection | None]
     jobs: list[JobSection | None]
 
     @property
@@ -133,6 +138,7 @@ def parts_of(data: dict[str, Any]) -> Parts:
         doubtful=[wrong for _, wrong in hosts],
         topology=_valid(_TOPOLOGY.validate_python, cluster.get("topology")),
         links=[_valid(LinkException.model_validate, item) for item in items(cluster, "links")],
+        traffic=[_valid(TrafficSection.model_validate, item) for item in items(cluster, "traffic")],
         jobs=[_without(JobSection, item, _with_others(wrong), _JOB_STAND_INS) for item, wrong in jobs],
     )
 

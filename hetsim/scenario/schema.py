@@ -1,11 +1,9 @@
 """The sections of a scenario file. Quantities are SI floats here; what is left out has its default."""
 
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from hetsim.lookup import unknown
-from hetsim.network.topologies import TOPOLOGIES
 from hetsim.scenario.fields import (
     Bytes,
     Count,
@@ -18,93 +16,11 @@ from hetsim.scenario.fields import (
     Slug,
     Time,
     has,
-    shown,
-    wrong,
 )
 from hetsim.scenario.groups import GroupSection
 from hetsim.scenario.hardware import HostSection
-from hetsim.scenario.queues import QUEUE, Queue
-
-
-class StarTopology(Section):
-    """All hosts on one switch, called ``switch``."""
-
-    kind: Literal["star"]
-    latency: Time | None = Field(default=None, description="One way, of each link.")
-    queue: Queue | None = Field(default=None, description=QUEUE)
-
-
-class TwoLevelTopology(Section):
-    """Racks, filled in the order of the hosts, under a core switch: ``rack-0``, ``rack-1``, ... and ``core``."""
-
-    kind: Literal["two-level"]
-    hosts_per_rack: Count
-    uplink: Rate = Field(description="Payload rate between a rack's switch and the core.")
-    latency: Time | None = Field(default=None, description="One way, of each link.")
-    uplink_latency: Time | None = Field(default=None, description="One way; like latency if left out.")
-    queue: Queue | None = Field(default=None, description=QUEUE)
-
-
-Ends = Annotated[Items[str], Field(min_length=2, max_length=2)]
-
-
-class GraphLink(Section):
-    """A link of an explicit graph."""
-
-    between: Ends = Field(description="Two hosts or switches.")
-    rate: Rate = Field(description="Payload rate of each direction.")
-    latency: Time = Field(description="One way.")
-    queue: Queue | None = Field(default=None, description=QUEUE)
-
-
-class GraphTopology(Section):
-    """Hosts and switches joined by the links that are listed; a host's nic plays no part."""
-
-    kind: Literal["graph"]
-    switches: Items[Slug] = ()
-    links: Items[GraphLink] = Field(min_length=1)
-
-
-_TOPOLOGY_TAGS: Final = {"star": "~StarTopology", "two-level": "~TwoLevelTopology", "graph": "~GraphTopology"}
-_TOPOLOGY_EXAMPLES: Final = {
-    "star": "kind: star, latency: 25 us",
-    "two-level": "kind: two-level, hosts_per_rack: 8, uplink: 40 Gbit/s, latency: 25 us",
-    "graph": "kind: graph, switches: [s], links: [{between: [a, s], rate: 10 Gbit/s, latency: 25 us}]",
-}
-
-
-def _topology_tag(value: object) -> str:
-    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return _TOPOLOGY_TAGS.get(str(kind), "~StarTopology")
-
-
-def _topology_kind(value: object) -> object:
-    if isinstance(value, str):
-        example = _TOPOLOGY_EXAMPLES.get(value, _TOPOLOGY_EXAMPLES["star"])
-        raise wrong(f"must be a mapping, such as {{{example}}}, not {shown(value)}")
-    kind = value.get("kind") if isinstance(value, dict) else "star"
-    if not isinstance(kind, str) or kind not in TOPOLOGIES:
-        known = ", ".join(TOPOLOGIES)
-        raise wrong(unknown("topology", kind, TOPOLOGIES) if isinstance(kind, str) else f"needs a kind. Known: {known}")
-    return value
-
-
-Topology = Annotated[
-    Annotated[StarTopology, Tag("~StarTopology")]
-    | Annotated[TwoLevelTopology, Tag("~TwoLevelTopology")]
-    | Annotated[GraphTopology, Tag("~GraphTopology")],
-    Discriminator(_topology_tag),
-    BeforeValidator(_topology_kind),
-]
-
-
-class LinkException(Section):
-    """Another rate, latency or queue for one link of the topology."""
-
-    between: Ends = Field(description="The link's ends: a host or switch each.")
-    rate: Rate | None = None
-    latency: Time | None = Field(default=None, description="One way.")
-    queue: Queue | None = Field(default=None, description=QUEUE)
+from hetsim.scenario.topology import LinkException, Topology
+from hetsim.scenario.traffic import TrafficSection
 
 
 class ClusterSection(Section):
@@ -113,6 +29,7 @@ class ClusterSection(Section):
     hosts: Annotated[Items[HostSection], Field(min_length=1)]
     topology: Topology | None = Field(default=None, description="Needed by more than one host.")
     links: Items[LinkException] = Field(default=(), description="Exceptions to the topology.")
+    traffic: Items[TrafficSection] | None = Field(default=None, description="Transfers of others.")
 
 
 class Jitter(Section):
@@ -141,6 +58,24 @@ class PolicySection(Section):
         for name in written:
             self.note(name)
         return dict(written)
+
+
+class TransportSection(Section):
+    """How messages cross the network."""
+
+    bare_key: ClassVar = "type"
+
+    type: Annotated[str, Named("transport")] = Field(description="Catalog name: see 'hetsim list transports'.")
+    streams: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        default=None, description="Connections that share a message, instead of the catalog's."
+    )
+    stream_rate: Rate | None = Field(default=None, description="Of each connection, at most, such as 5 Gbit/s on EC2.")
+    window: Bytes | None = Field(default=None, description="In flight on each connection, instead of the catalog's.")
+    unfairness: Annotated[float, Field(ge=0, le=3)] = Field(
+        default=0.0,
+        description="Standard deviation of the logarithm of the weights with which connections share what they compete "
+        "for; drawn anew in each replication. Recorded flows at 50 to 500 Mbit/s: 1.15; long flows at 1 Gbit/s are nearly fair.",
+    )
 
 
 def _aggregation_tag(value: object) -> str:
@@ -195,6 +130,9 @@ class JobSection(Section):
     servers: Count = Field(default=1, description="Parameter servers, where the aggregation has any.")
     steps: Annotated[int, Field(ge=1, le=10**9)] | None = Field(default=None, description="Of each worker.")
     epochs: Annotated[float, Field(gt=0, le=10**6)] | None = Field(default=None, description="Instead of steps.")
+    transport: TransportSection | None = Field(
+        default=None, description="How messages cross the network; fluid sharing alone (ideal) if left out."
+    )
     jitter: Jitter = Field(default_factory=lambda: Jitter(cv=0.0))
     placement: PolicySection = Field(default_factory=lambda: PolicySection(policy="default-tensorflow"))
     aggregation: AggregationSection = Field(

@@ -28,7 +28,7 @@ cluster:
       cpu: {type: Xeon-E5-2686v4, cores: 16}
       memory: 122 GiB
       nic: 10 Gbit/s
-  topology: {kind: star, latency: 25 us}   # or two-level, or graph; latency is one way, of each link
+  topology: {kind: star, latency: 25 us}   # kinds: hetsim list topologies; latency is one way
   # links:                                 # exceptions, by end points
   #   - {between: [old-0, switch], rate: 1 Gbit/s}
 

@@ -3,11 +3,25 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
+from hetsim.catalog.meshes import meshes
 from hetsim.catalog.tables import datasets, devices, links
+from hetsim.catalog.transports import transports
 from hetsim.lookup import unknown
 from hetsim.workload.table import MODELS
 
-Kind = Literal["device", "CPU", "bus", "peer link", "network link", "model", "data set", "metric"]
+Kind = Literal[
+    "device",
+    "CPU",
+    "bus",
+    "peer link",
+    "socket link",
+    "NVLink mesh",
+    "network link",
+    "model",
+    "data set",
+    "transport",
+    "metric",
+]
 
 
 def _devices(kind: str) -> tuple[str, ...]:
@@ -29,9 +43,12 @@ _NAMES: Final[Mapping[Kind, Callable[[], tuple[str, ...]]]] = {
     "CPU": lambda: _devices("cpu"),
     "bus": lambda: _links("bus"),
     "peer link": lambda: _links("peer"),
+    "socket link": lambda: _links("socket"),
+    "NVLink mesh": lambda: tuple(meshes()),
     "network link": lambda: _links("network"),
     "model": lambda: tuple(MODELS),
     "data set": lambda: tuple(datasets()),
+    "transport": lambda: tuple(transports()),
     "metric": _metrics,
 }
 

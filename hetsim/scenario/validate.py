@@ -5,7 +5,9 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from hetsim.scenario.cluster_checks import check_cluster
+from hetsim.scenario.graph_file import expand
 from hetsim.scenario.job_checks import check_jobs
+from hetsim.scenario.link_traces import with_traces
 from hetsim.scenario.messages import problems_of
 from hetsim.scenario.parts import parts_of
 from hetsim.scenario.problems import Problem
@@ -28,9 +30,11 @@ def validate(tree: Node) -> tuple[ScenarioFile | None, list[Problem]]:
     problems : list of Problem
         Everything that is wrong.
     """
+    expanded = expand(tree)
+    tree, trace_problems = with_traces(expanded.tree)
     data = cast("dict[str, Any]", to_python(tree))
     document: ScenarioFile | None = None
-    problems: list[Problem] = []
+    problems: list[Problem] = [*trace_problems]
     try:
         document = ScenarioFile.model_validate(data)
     except ValidationError as error:
@@ -38,4 +42,4 @@ def validate(tree: Node) -> tuple[ScenarioFile | None, list[Problem]]:
     parts = parts_of(data)
     problems += check_cluster(parts)
     problems += check_jobs(parts, tree)
-    return document, problems
+    return document, expanded.explained(problems)

@@ -100,11 +100,11 @@ def _check(simulated_s: float, peer_s: float) -> None:
         raise AssertionError(f"hetsim simulates {simulated_s} s, SimGrid {peer_s} s")
 
 
-def build(folder: Path) -> Path | None:
-    """Compile the peer; None without a compiler or the library."""
-    compiler, program = shutil.which("g++"), folder / "simgrid_messages"
+def build(folder: Path, name: str = "simgrid_messages") -> Path | None:
+    """Compile a peer; None without a compiler or the library."""
+    compiler, program = shutil.which("g++"), folder / name
     if compiler is None or not Path("/usr/include/simgrid/s4u.hpp").exists():
         return None
-    source = PEERS / "simgrid_messages.cpp"
+    source = PEERS / f"{name}.cpp"
     subprocess.run([compiler, "-O3", "-std=c++17", source, "-o", program, "-lsimgrid"], check=True)
     return program

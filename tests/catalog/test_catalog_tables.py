@@ -166,7 +166,7 @@ def test_a_new_device_is_one_line():
         (parse_device_line, GOOD_DEVICE + ",more", "file.csv:2: 11 cells instead of 10"),
         (parse_device_line, "X,gpu", "file.csv:2: 2 cells instead of 10"),
         (parse_link_line, GOOD_LINK.replace("0.9", "1.1"), "efficiency_frac 1.1 is above one"),
-        (parse_link_line, GOOD_LINK.replace(",bus,", ",wire,"), "no kind 'wire'. Known: bus, peer, network"),
+        (parse_link_line, GOOD_LINK.replace(",bus,", ",wire,"), "no kind 'wire'. Known: bus, peer, socket, network"),
         (parse_dataset_line, GOOD_DATASET.replace("d,100", "d,0"), "n_samples '0' must be more than zero"),
         (parse_profile_line, GOOD_PROFILE.replace("8,64", "64,8"), "min_batch_samples 64 is above max_batch_samples 8"),
         (parse_profile_line, GOOD_PROFILE.replace(",X,", ",Y,"), "no device 'Y'. Known: X"),

@@ -1,7 +1,8 @@
 import pytest
 
 from hetsim.model.cluster import IDLE, share_at
-from hetsim.network.topologies import TOPOLOGIES, Edge, Port, busiest, graph, rack_names, star, two_level
+from hetsim.network.fabric import Edge, Port
+from hetsim.network.topologies import busiest, graph, rack_names, star, two_level
 
 PORTS = [
     Port(host=f"h{index}", bytes_per_s=1e9, latency_s=5e-6, background=((0.0, 0.1 * index),)) for index in range(5)
@@ -57,8 +58,3 @@ def test_the_busiest_schedule_is_the_greater_at_each_time():
     for time_s in (0.0, 3.9, 4.0, 5.0, 6.0, 7.0, 8.0, 99.0):
         assert share_at(both, time_s) == max(share_at(first, time_s), share_at(second, time_s))
     assert [at_s for at_s, _ in both] == [0.0, 4.0, 6.0]
-
-
-def test_every_topology_is_documented():
-    assert list(TOPOLOGIES) == ["star", "two-level", "graph"]
-    assert all(function.__doc__ for function in TOPOLOGIES.values())

@@ -82,3 +82,22 @@ def test_latency_where_nothing_else_counts(n_servers: int, servers: tuple[str, .
     of = job(workload=tiny, n_servers=n_servers, aggregation=PolicyChoice(policy=policy))
     predicted_s, simulated_s = both_s(of, Placement(("a/gpu0", "c/cpu"), servers), cluster())
     assert simulated_s == pytest.approx(predicted_s, rel=0.05)
+
+
+def half_duplex() -> Cluster:
+    place = without_latency()
+    links = tuple(replace(link, duplex="half") if link in place.network_links else link for link in place.links)
+    return replace(place, links=links)
+
+
+@pytest.mark.parametrize("workers", PAIRS, ids="+".join)
+@pytest.mark.parametrize("servers", [("a",), ("c", "b"), ()], ids="+".join)
+def test_half_duplex_links(workers: tuple[str, ...], servers: tuple[str, ...]) -> None:
+    even = KnownCompute(compute_s=(0.2, 0.2), variables=(Variable("w", 5_000_000), Variable("v", 5_000_000)))
+    policy = PolicyChoice(policy="parameter-server" if servers else "ring")
+    of = job(workload=even, n_servers=len(servers), aggregation=policy)
+    predicted_s, simulated_s = both_s(of, Placement(workers, servers), half_duplex())
+    # who is ready first has a shared link to itself until the next one is
+    least = 0.95 if servers else 0.8
+    assert least * predicted_s <= simulated_s <= 1.05 * predicted_s
+    assert predicted_s >= both_s(of, Placement(workers, servers), without_latency())[0]

@@ -17,6 +17,7 @@ from hetsim.model.result import PlanRun
 from hetsim.network.routes import Routes
 from hetsim.plan.objects import Objects
 from hetsim.plan.script import Script
+from hetsim.plan.sending import Sender
 from hetsim.units import TICKS_PER_S, to_seconds
 
 NIC = 1.25e9
@@ -39,7 +40,8 @@ def one_way(compute_s: float, queue_bytes: float, latency_s: float = 0.0) -> Pla
     cluster = holding(star([NIC, NIC], latency_s=latency_s / 2), [queue_bytes] * 2)
     job = known_job([compute_s, 0.0], [SIZE], n_servers=0, n_steps=5)
     objects = Objects(cluster, Routes(cluster))
-    script = Script(objects, placed(job, ["h0/gpu0", "h1/gpu0"]))
+    sender = Sender(objects, job, lambda source, target: 1.0)
+    script = Script(objects, placed(job, ["h0/gpu0", "h1/gpu0"]), sender)
     script.receive(script.send(0, 1, float(SIZE)))
     programs = tuple(script.programs(0))
     return Plan(

@@ -11,7 +11,7 @@ from hetsim.scenario.tables import names
 
 BROKEN = Path(__file__).parent / "broken"
 FILES = sorted(path.name for path in BROKEN.glob("*.yaml"))
-KINDS = ("device", "CPU", "bus", "peer link", "network link", "model", "data set")
+KINDS = ("device", "CPU", "bus", "peer link", "network link", "model", "data set", "transport")
 
 
 def expected(file):

@@ -39,7 +39,7 @@ def test_dies_of_a_card_share_its_bus(cluster):
     assert link(cluster, "own/gpu1", "own/card1").latency_s == 0.0
     assert link(cluster, "own/gpu2", "own/card1").bytes_per_s == link(cluster, "own/card1", "own").bytes_per_s
     assert link(cluster, "own/card1", "own").latency_s == link(cluster, "own/card2", "own").latency_s > 0
-    assert link(cluster, "own/gpu0", "own").bytes_per_s == 6e9
+    assert link(cluster, "own/gpu0", "own/p").bytes_per_s == 6e9
 
 
 def test_peers_are_joined_by_half_a_latency_at_each_port(cluster):
