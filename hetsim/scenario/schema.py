@@ -74,7 +74,7 @@ class TransportSection(Section):
     unfairness: Annotated[float, Field(ge=0, le=3)] = Field(
         default=0.0,
         description="Standard deviation of the logarithm of the weights with which connections share what they compete "
-        "for; drawn anew in each replication. Recorded at 50 to 500 Mbit/s: 1.15; long flows at 1 Gbit/s are nearly fair.",
+        "for, drawn in each replication. Recorded at 50 to 500 Mbit/s: 1.15; long flows at 1 Gbit/s are nearly fair.",
     )
 
 
