@@ -2,19 +2,21 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hetsim.engine.carried import Carried
 from hetsim.engine.clock import too_long
 from hetsim.engine.simulate import simulate
-from hetsim.errors import SimulationError
+from hetsim.errors import DeadlockError, SimulationError
 from hetsim.kernels import interpreter, memory
 from hetsim.kernels.draws import stream_key
 from hetsim.kernels.memory import Code
 from hetsim.kernels.state import State, new_state
 from hetsim.model.plan import Delay, Flow, Plan, Push, Wait, Work, usage_of
 from hetsim.model.result import IntArray, PlanRun, Trace
+from hetsim.units import to_seconds
 
 _OPS = {Work: memory.WORK, Flow: memory.FLOW, Push: memory.PUSH, Wait: memory.WAIT}
 _OPS |= {Delay: memory.DELAY}
@@ -87,6 +89,11 @@ class EventPlan:
         if outcome == memory.DEADLOCK:
             # The engine meets the same deadlock, and can tell who waits for whom.
             return simulate(self.plan, seed=seed, replication=replication)
+        if outcome == memory.STUCK:
+            # So can it without what goes on for ever.
+            awaited = tuple(program for program in self.plan.programs if not program.is_background)
+            simulate(replace(self.plan, programs=awaited), seed=seed, replication=replication)
+            raise DeadlockError("nothing but what is in the background goes on", to_seconds(now))
         if outcome == memory.TOO_LONG:
             raise too_long(now)
         jobs = tuple(_trace(traces, *block) for block in self._blocks)
@@ -181,6 +188,7 @@ def _encode(plan: Plan, kinds: dict[tuple[tuple[int, float], ...], int]) -> Code
     sizes[memory.N_PROGRAMS], sizes[memory.N_RESOURCES] = len(plan.programs), len(plan.resources)
     sizes[memory.N_COUNTERS], sizes[memory.N_CHANGES] = len(plan.counters), len(plan.changes)
     sizes[memory.MOST_SIGNALS], sizes[memory.N_DRAWN] = most_signals, n_drawn
+    sizes[memory.PATIENCE] = memory.MOST_UNAWAITED
     sizes[memory.N_AWAITED] = sum(not program.is_background for program in plan.programs)
     sizes[memory.N_RECORDED] = sum(program.n_iterations for program in plan.programs if program.rank >= 0)
     sizes[memory.N_INSTRUCTIONS], sizes[memory.MAY_REPEAT] = (

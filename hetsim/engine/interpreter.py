@@ -127,6 +127,8 @@ class Interpreter:
                     now = env.tick
             if recorder is not None:
                 recorder.end_step(iteration, now)
+            if not self.program.is_background:
+                self._settlement.n_iterations += 1
         if not self.program.is_background:
             self._settlement.n_awaited -= 1
 

@@ -16,6 +16,7 @@ from simpy.events import Event, EventPriority
 from hetsim.engine.clock import Clock, too_long
 from hetsim.engine.fluid import NEVER, Fluid
 from hetsim.engine.resources import BY_ORDER, Activity, Device, Order
+from hetsim.kernels import memory
 from hetsim.model.plan import CapacityChange
 from hetsim.units import MAX_TICKS
 
@@ -74,12 +75,16 @@ class Settlement:
     ----------
     n_awaited : int
         Programs that have not ended, where there are others that are not waited for; negative where there are none.
+    n_iterations : int
+        Iterations that such programs have ended.
     """
 
     def __init__(self, env: Clock, fluid: Fluid, counters: Sequence[str], changes: Sequence[CapacityChange]) -> None:
         self.counters = [Counter(name) for name in counters]
         self.n_events = 0
         self.n_awaited = -1
+        self.n_iterations = 0
+        self._n_events_seen, self._n_iterations_seen = 0, -1
         self._env = env
         self._fluid = fluid
         self._changes = list(reversed(changes))
@@ -195,9 +200,19 @@ class Settlement:
                 self._complete(now)
         self._pending = NEVER
         self._is_due = self._woken
-        if self.n_awaited == 0 and not self._woken:
-            return  # all that the run waits for has ended; what is in the background goes on without end
+        if self.n_awaited >= 0 and not self._woken and self._is_over():
+            return
         self._schedule(now if self._woken else self._next_tick(now))
+
+    def _is_over(self) -> bool:
+        """Return whether only what is in the background goes on, without end."""
+        if self.n_awaited == 0:
+            return True
+        if self.n_events - self._n_events_seen <= memory.MOST_UNAWAITED:
+            return False
+        n_before, self._n_iterations_seen = self._n_iterations_seen, self.n_iterations
+        self._n_events_seen = self.n_events
+        return self._n_iterations_seen == n_before
 
     def _change(self, now: int) -> None:
         while self._changes and self._changes[-1].tick <= now:

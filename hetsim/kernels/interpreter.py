@@ -47,6 +47,8 @@ from hetsim.kernels.memory import (
     LAST,
     LAST_CHANGE,
     LAST_ENTRY,
+    LAST_N_EVENTS,
+    LAST_N_ITERATIONS,
     LAST_SENDER,
     LAST_SIGNAL,
     LAST_TICK,
@@ -76,6 +78,7 @@ from hetsim.kernels.memory import (
     OP,
     ORDER,
     OUTCOME,
+    PATIENCE,
     POSITION,
     PROGRAM,
     PUSH,
@@ -85,6 +88,7 @@ from hetsim.kernels.memory import (
     STEP_END,
     STREAM,
     STRIDE,
+    STUCK,
     THRESHOLD,
     TICK,
     TICKS,
@@ -543,6 +547,22 @@ def _next_tick(run: Run, now: int) -> int:
 
 
 @part
+def _is_stuck(run: Run) -> bool:
+    """Return whether only what is in the background has gone on for long, as the outcome says then."""
+    counts = run.counts
+    if counts[N_EVENTS] - counts[LAST_N_EVENTS] <= run.code.size[PATIENCE]:
+        return False
+    n = 0
+    for program in range(run.code.size[N_PROGRAMS]):
+        n += run.code.program[8 * program + IS_AWAITED] * run.program[8 * program + ITERATION_NOW]
+    n_before = counts[LAST_N_ITERATIONS]
+    counts[LAST_N_EVENTS], counts[LAST_N_ITERATIONS] = counts[N_EVENTS], n + 1
+    if n + 1 == n_before:
+        counts[OUTCOME] = STUCK
+    return bool(n + 1 == n_before)
+
+
+@part
 def _loop(
     code: Code,
     held: State,
@@ -573,6 +593,8 @@ def _loop(
         if counts[N_ENDED] == n_awaited and (has_background or counts[N_ACTIVE] == 0):
             break
         tick = _next_tick(run, now)
+        if has_background and _is_stuck(run):
+            break
         if tick == NEVER:
             counts[OUTCOME] = DONE if counts[N_ENDED] == n_awaited else DEADLOCK
             break

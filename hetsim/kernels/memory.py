@@ -15,8 +15,12 @@ IntArray = npt.NDArray[np.int64]
 WORK, FLOW, PUSH, WAIT, DELAY = 0, 1, 2, 3, 4
 ITERATION_BITS = 31
 
-DONE, DEADLOCK, FULL, TOO_LONG = 0, 1, 2, 3
-"""Outcomes: all programs ended; nothing can happen any more; more room is needed; the clock cannot count so far."""
+MOST_UNAWAITED = 20_000_000
+"""After so many events in which no program that is awaited ends an iteration, what the others do is taken to be all."""
+
+DONE, DEADLOCK, FULL, TOO_LONG, STUCK = 0, 1, 2, 3, 4
+"""Outcomes: all programs ended; nothing can happen any more; more room is needed; the clock cannot count so far; only
+what is not awaited goes on."""
 
 NONE = -1
 ITERATION_MASK = 2**ITERATION_BITS - 1
@@ -38,7 +42,7 @@ N_BYTES, CV = 0, 1
 FIRST, LAST, N_ITERATIONS, TRACE_FIRST, FIRST_SENDER, LAST_SENDER, IS_AWAITED = 0, 1, 2, 3, 4, 5, 6
 # Places in `Code.size`.
 N_PROGRAMS, N_RESOURCES, N_COUNTERS, N_CHANGES, MOST_SIGNALS, N_DRAWN, N_RECORDED = 0, 1, 2, 3, 4, 5, 6
-N_INSTRUCTIONS, MAY_REPEAT, N_AWAITED, N_SIZES = 7, 8, 9, 10
+N_INSTRUCTIONS, MAY_REPEAT, N_AWAITED, PATIENCE, N_SIZES = 7, 8, 9, 10, 11
 
 # Rows of a trace, as in `hetsim.model.result.Trace`.
 STEP_END, COMPUTE_END, COMPUTE, COMMUNICATION = 0, 1, 2, 3
@@ -55,7 +59,8 @@ ORDER, NEXT = 0, 1
 # Places in `Run.counts`.
 N_TIMERS, N_REQUESTS, N_PUSHES, N_RUNNABLE, N_DONE, N_EVENTS, N_TOUCHED, N_ENDED = 0, 1, 2, 3, 4, 5, 6, 7
 CHANGE, N_ACTIVE, OUTCOME, N_ROOM, FREE_ENTRY, LAST_TICK, LAST_ENTRY, N_SKIPPED = 8, 9, 10, 11, 12, 13, 14, 15
-N_COUNTS = 16
+LAST_N_EVENTS, LAST_N_ITERATIONS = 16, 17
+N_COUNTS = 18
 # Places in `Run.steady`: the iteration of the first program when the state was told last, and its tick; iterations
 # since two states were equal (-1: they were not); numbers told, and room for them.
 SEEN_ITERATION, SEEN_TICK, N_EQUAL, LENGTH, HALF = 0, 1, 2, 3, 4
@@ -67,7 +72,7 @@ class Code(NamedTuple):
 
     Parameters
     ----------
-    size : IntArray, shape (10,)
+    size : IntArray, shape (11,)
         Places named above.
     instruction : IntArray, shape (n_instructions, 8)
         Columns named above.

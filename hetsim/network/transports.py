@@ -222,7 +222,8 @@ def outside(transport: Transport, conditions: Conditions, n_bytes: float) -> Ite
         ("size", n_bytes, domain.message_bytes, "B"),
     )
     for what, value, (least, most), unit in checks:
-        if not least / _NEAR <= value <= most * _NEAR and math.isfinite(value):
+        is_inside = least / _NEAR <= value <= most * _NEAR
+        if not is_inside and 0.0 < value < math.inf:
             bounds = f"from {format_si(least, unit)} to {format_si(most, unit)}"
             yield what, f"{what} {format_si(value, unit)}, measured {bounds}"
     if conditions.loss_frac > domain.loss_frac[1]:

@@ -9,6 +9,8 @@ from clusters import known_job, placed, plan_of, star
 
 from hetsim.engine.compiled import CompiledPlan
 from hetsim.engine.simulate import simulate
+from hetsim.errors import DeadlockError
+from hetsim.kernels import memory
 from hetsim.model.impairment import Impairment
 from hetsim.model.plan import Plan
 from hetsim.model.traffic import Traffic
@@ -99,3 +101,24 @@ def test_an_outage_holds_it_up_too() -> None:
     other = Traffic(source="h2", target="h1", n_bytes=SIZE / 2, every_s=100.0)
     job = placed(known_job([0.0], [SIZE]), ["h1/gpu0"], ["h0"])
     assert step_ends(plan_of(replace(cluster, links=links, traffic=(other,)), job)) == pytest.approx([2 * STEP])
+
+
+def test_a_job_that_stands_still_is_told_although_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_UNAWAITED", 500)
+    cluster = star([NIC] * 4)
+    down = (Impairment(bytes_per_s=0.0),)
+    links = tuple(
+        replace(link, from_a=down) if (link.a, link.b) == ("h1", "switch") else link for link in cluster.links
+    )
+    other = Traffic(source="h2", target="h3", n_bytes=1.0, every_s=STEP)
+    job = placed(known_job([0.0], [SIZE]), ["h1/gpu0"], ["h0"])
+    made = plan_of(replace(cluster, links=links, traffic=(other,)), job)
+    for run in (simulate, lambda *args, **kwargs: CompiledPlan(*args, events_only=True).run(**kwargs)):
+        with pytest.raises(DeadlockError, match="h1>switch has no capacity left"):
+            run(made, seed=0, replication=0)
+
+
+def test_a_long_step_is_no_standstill(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_UNAWAITED", 2500)
+    other = Traffic(source="h2", target="h3", n_bytes=1.0, every_s=STEP / 400)
+    assert step_ends(plan(other, n_steps=3)) == pytest.approx([2 * STEP, 4 * STEP, 6 * STEP])
