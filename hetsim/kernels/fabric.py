@@ -84,41 +84,66 @@ def _lower_full_at(tables: Tables, resource: int) -> None:
 
 
 @inlined
-def _release(tables: Tables, n_touched: int, releases_all: bool) -> tuple[int, int]:
-    """List those that are released, whose rate becomes -1, and their resources; return how many of both there are."""
+def _release(tables: Tables, n_touched: int, releases_all: bool) -> tuple[int, int, int]:
+    """List those that are released, whose rate becomes -1, and their resources.
+
+    A resource that releases all of its users is prepared at once, the level of each other one is -1.
+
+    Returns how many resources, members and users of the resources that are prepared there are.
+    """
     tables.counts[STAMP] += 1
     stamp = tables.counts[STAMP]
-    n_resources, n_members, front = n_touched, 0, 0
+    n_resources, n_members, n_users, front = n_touched, 0, 0, 0
     for i in range(n_touched):
         tables.component[i] = tables.touched[i]
         tables.resource[8 * tables.touched[i] + SEEN] = stamp
     while front < n_resources:
         resource = tables.component[front]
-        front += 1
+        tables.level[front] = -1.0
         full_at = 0.0 if releases_all else tables.resource_floats[8 * resource + FULL_AT]
-        if full_at == math.inf:
-            continue
         least = max(full_at * _LOWER, 0.0)
-        node = tables.resource[8 * resource + HEAD]
+        row = advanced(tables.resource, 8 * resource)
+        node = row[HEAD] if full_at != math.inf else NONE
+        row[FIRST_USER], load = n_users, 0.0
         while node != NONE:
             slot = tables.node[4 * node + SLOT]
+            if least == 0.0:
+                use = tables.use[node] if row[IS_PLAIN] == 0 else 1.0
+                tables.user[n_users], tables.user_use[n_users] = slot, use
+                n_users += 1
+                load += use
             node = tables.node[4 * node + AFTER]
             if tables.fresh[slot] >= least:
                 tables.fresh[slot] = -1.0
                 tables.members[n_members] = slot
                 n_members += 1
                 n_resources = _list_used(tables, slot, stamp, n_resources)
-    return n_resources, n_members
+        if least == 0.0:
+            row[LAST_USER] = n_users
+            tables.level[front] = _ready(tables, resource, tables.resource_floats[8 * resource + CAPACITY], load, 0.0)
+        front += 1
+    return n_resources, n_members, n_users
 
 
 @inlined
-def _prepare(tables: Tables, n_resources: int) -> None:
+def _ready(tables: Tables, resource: int, left: float, load: float, most: float) -> float:
+    """Note what a resource has left for its load, and the greatest rate kept; return the level at which it fills."""
+    floats = advanced(tables.resource_floats, 8 * resource)
+    floats[QUOTIENT], floats[MOST_KEPT] = math.inf, most
+    tables.filling[2 * resource], tables.filling[2 * resource + 1] = left, load
+    return float(left / load) if load > 0.0 else math.inf
+
+
+@inlined
+def _prepare(tables: Tables, n_resources: int, n_prepared: int) -> None:
     """Let each resource have left what those do not use that keep their rates; list the others, who are its load."""
-    n_users = 0
+    n_users = n_prepared
     for i in range(n_resources):
+        if tables.level[i] >= 0.0:
+            continue
         resource = tables.component[i]
-        row, floats = advanced(tables.resource, 8 * resource), advanced(tables.resource_floats, 8 * resource)
-        left, load, most, use = floats[CAPACITY], 0.0, 0.0, 1.0
+        row = advanced(tables.resource, 8 * resource)
+        left, load, most, use = tables.resource_floats[8 * resource + CAPACITY], 0.0, 0.0, 1.0
         row[FIRST_USER] = n_users
         node = row[HEAD]
         while node != NONE:
@@ -135,10 +160,7 @@ def _prepare(tables: Tables, n_resources: int) -> None:
                 n_users += 1
                 load += use
         row[LAST_USER] = n_users
-        floats[QUOTIENT], floats[MOST_KEPT] = math.inf, most
-        left = max(left, 0.0)
-        tables.filling[2 * resource], tables.filling[2 * resource + 1] = left, load
-        tables.level[i] = left / load if load > 0.0 else math.inf
+        tables.level[i] = _ready(tables, resource, max(left, 0.0), load, most)
 
 
 @inlined
@@ -222,9 +244,9 @@ def _freeze(tables: Tables, resource: int, level: float) -> int:
 
 
 @part
-def _fill(tables: Tables, n_resources: int, n_members: int) -> bool:
+def _fill(tables: Tables, n_resources: int, n_members: int, n_prepared: int) -> bool:
     """Find the rates of those that were released; return whether others have to be released too."""
-    _prepare(tables, n_resources)
+    _prepare(tables, n_resources, n_prepared)
     n = n_resources
     for i in range(n // 2 - 1, -1, -1):
         _sift(tables, i, n, tables.level[i], tables.component[i])
@@ -268,11 +290,11 @@ def solve_many(tables: Tables, n_touched: int, now: int) -> None:
     """
     for i in range(n_touched):
         _lower_full_at(tables, tables.touched[i])
-    n_resources, n_members = _release(tables, n_touched, False)
+    n_resources, n_members, n_users = _release(tables, n_touched, False)
     n_sought = 1
-    while _fill(tables, n_resources, n_members):
+    while _fill(tables, n_resources, n_members, n_users):
         _take_back(tables, n_members)
-        n_resources, n_members = _release(tables, n_touched, n_sought >= _MOST_SOUGHT)
+        n_resources, n_members, n_users = _release(tables, n_touched, n_sought >= _MOST_SOUGHT)
         n_sought += 1
     for i in range(n_resources):
         floats = advanced(tables.resource_floats, 8 * tables.component[i])
