@@ -16,11 +16,11 @@ PAYLOAD_BYTES: Final = 1448
 def impairment_of(qdisc: Netem | Tbf, at_s: float = 0.0) -> Impairment:
     """Return what a qdisc does to TCP transfers in full frames.
 
-    Rates are of frames, so the payload has 1448 of 1514 bytes of them, or less with a packet overhead or cells. A delay
-    holds at most `limit` packets, so no more than that many can be on their way in its time. Jitter is kept apart where
-    a rate keeps packets in order; without one, or with reordering, packets overtake each other. What is duplicated,
-    overtakes, or is held for a slot counts as disorder, to which transports have no stated response; corrupt packets
-    are lost, as TCP's checksum finds them.
+    Rates are of frames, so the payload has 1448 of 1514 bytes of them, or less with a packet overhead or cells. Limits
+    are not reached: with segmentation offload, as Linux has it, netem counts packets of up to 64 KiB. Jitter is kept
+    apart where a rate keeps packets in order; without one, or with reordering, packets overtake each other. What is
+    duplicated, overtakes, or is held for a slot counts as disorder, to which transports have no stated response;
+    corrupt packets are lost, as TCP's checksum finds them.
 
     Parameters
     ----------
@@ -40,8 +40,6 @@ def impairment_of(qdisc: Netem | Tbf, at_s: float = 0.0) -> Impairment:
     rates = [math.inf]
     if qdisc.rate_bytes_per_s:
         rates.append(qdisc.rate_bytes_per_s * PAYLOAD_BYTES / _occupied_bytes(qdisc))
-    if delay_s > 0.0:
-        rates.append(qdisc.limit_packets * PAYLOAD_BYTES / delay_s)
     # Of a uniform delay the jitter is half the width, of a table of tc's the standard deviation.
     spread = qdisc.jitter_s / math.sqrt(3.0) if qdisc.distribution == "uniform" else qdisc.jitter_s
     is_ordered = bool(qdisc.rate_bytes_per_s) or not qdisc.jitter_s
