@@ -226,7 +226,9 @@ def outside(transport: Transport, conditions: Conditions, n_bytes: float) -> Ite
         if not is_inside and 0.0 < value < math.inf:
             bounds = f"from {format_si(least, unit)} to {format_si(most, unit)}"
             yield what, f"{what} {format_si(value, unit)}, measured {bounds}"
-    if conditions.loss_frac > domain.loss_frac[1]:
+    if conditions.loss_frac > 0.0 and transport.loss == "none":
+        yield "loss", f"loss {conditions.loss_frac:.3%}, which counts for nothing"
+    elif conditions.loss_frac > domain.loss_frac[1]:
         yield "loss", f"loss {conditions.loss_frac:.3%}, measured up to {domain.loss_frac[1]:.3%}"
     if conditions.disorder_frac > 0.0:
         yield "disorder", f"{conditions.disorder_frac:.1%} of packets out of order or twice, which counts for nothing"

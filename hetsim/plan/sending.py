@@ -113,7 +113,7 @@ class Sender:
             name = f"{self._job.name}: {transport.name} from {source} to {target}"
             bounds = [(tick, min(cap, state.bytes_per_s)) for (tick, cap), (_, state) in zip(caps, states, strict=True)]
             usage = (*usage, (self._objects.stream(name, steps(bounds)), 1.0))
-        if transport.name != IDEAL.name:
+        if way.is_networked:
             self._complain(way, transport)
         if weight != 1.0:
             usage, wire_bytes = tuple((link, use * weight) for link, use in usage), wire_bytes / weight

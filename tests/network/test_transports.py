@@ -122,7 +122,8 @@ def test_caps_and_latencies_are_numbers(rate: float, rtt_s: float, n_bytes: floa
 
 
 def test_what_lies_outside_is_named_with_its_range() -> None:
-    measured = Transport(name="x", domain=Domain(rtt_s=(0.0, 0.01), message_bytes=(1e6, 1e8), loss_frac=(0.0, 0.001)))
+    domain = Domain(rtt_s=(0.0, 0.01), message_bytes=(1e6, 1e8), loss_frac=(0.0, 0.001))
+    measured = Transport(name="x", loss="mathis", domain=domain)
     complaints = dict(outside(measured, conditions(loss_frac=0.01), 1e9))
     assert complaints == {
         "round trip": "round trip 20 ms, measured from 0 s to 10 ms",

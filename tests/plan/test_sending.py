@@ -158,6 +158,14 @@ def test_what_is_outside_is_said_once() -> None:
     assert plan_of(star([NIC] * 3, latency_s=LATENCY), job(IDEAL, 3, "ring")).warnings == ()
 
 
+def test_what_counts_for_nothing_is_said() -> None:
+    lossy = leaving(star([NIC] * 3), (Impairment(loss_frac=0.01, disorder_frac=0.5),))
+    assert plan_of(lossy, job(IDEAL, 3, "ring")).warnings == (
+        "train: transport ideal: loss 1.000%, which counts for nothing",
+        "train: transport ideal: 50.0% of packets out of order or twice, which counts for nothing",
+    )
+
+
 @pytest.mark.parametrize("architecture", ["ring", "tree", "halving-doubling", "parameter-server"])
 def test_every_collective_runs_with_every_kind_of_latency(architecture: Architecture) -> None:
     cluster = star([NIC] * 6, latency_s=LATENCY)
