@@ -9,6 +9,7 @@ from typing import cast, get_args
 from hetsim.catalog.rows import Row
 from hetsim.catalog.tables import rows_of, unique
 from hetsim.model.transport import Domain, LatencyKind, LossResponse, Transport
+from hetsim.units import format_iec, format_si
 
 TRANSPORT_COLUMNS = (
     "name",
@@ -124,5 +125,30 @@ def descriptions() -> Mapping[str, str]:
     mapping of str to str
         By name, in the order of the file.
     """
-    rows = rows_of("transports.csv", TRANSPORT_COLUMNS)
-    return MappingProxyType({row.text("name"): row.text("description") for row in rows})
+    rows = {row.text("name"): row.text("description") for row in rows_of("transports.csv", TRANSPORT_COLUMNS)}
+    return MappingProxyType({name: f"{rows[name]} ({figures(each)})" for name, each in transports().items()})
+
+
+def figures(transport: Transport) -> str:
+    """Return what a transport has of connections, windows and losses, and where it was measured.
+
+    Parameters
+    ----------
+    transport : Transport
+        Any.
+
+    Returns
+    -------
+    str
+        For people.
+    """
+    n, window_bytes, (_, most_rtt_s) = transport.n_streams, transport.window_bytes, transport.domain.rtt_s
+    parts = [f"{n} connection{'' if n == 1 else 's'}"]
+    parts += [f"window {format_iec(window_bytes)} each"] if math.isfinite(window_bytes) else []
+    parts += [f"loss by {transport.loss}"] if transport.loss != "none" else []
+    if math.isfinite(most_rtt_s):
+        (low, high), (least, most) = transport.domain.bytes_per_s, transport.domain.message_bytes
+        rates = f"{format_si(low, 'B/s')} to {format_si(high, 'B/s')}"
+        sizes = f"{format_si(least, 'B')} to {format_si(most, 'B')}"
+        parts.append(f"measured at round trips up to {format_si(most_rtt_s, 's')}, {rates}, {sizes}")
+    return "; ".join(parts)

@@ -24,6 +24,9 @@ _KINDS: dict[str, type[Shared]] = {"device": Device, "shared-device": SharedDevi
 _SLOTS = 64
 """Room for so many activities in service at first, where the programs are few."""
 
+_N_TRANSFERS = 1000
+"""What others are taken to send while jobs run, as nobody knows before."""
+
 _SHOWN = 8
 """A deadlock message names this many programs at most."""
 
@@ -51,9 +54,7 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
         If the simulation would last longer than the clock can count.
     """
     check_plan(plan)
-    compile_if_many(
-        sum(program.n_iterations * len(program.body) for program in plan.programs if not program.is_background)
-    )
+    compile_if_many(sum(_n_expected(program) * len(program.body) for program in plan.programs))
     env = Clock()
     kinds = _kinds_of(plan)
     fluid = Fluid(
@@ -108,6 +109,11 @@ def _kinds_of(plan: Plan) -> dict[Usage, int]:
     """Number the usages of a plan's activities."""
     usages = (usage_of(instruction) for program in plan.programs for instruction in program.body)
     return {usage: index for index, usage in enumerate(dict.fromkeys(usage for usage in usages if usage))}
+
+
+def _n_expected(program: Program) -> int:
+    """Return how many iterations a program is likely to have."""
+    return min(program.n_iterations, _N_TRANSFERS) if program.is_background else program.n_iterations
 
 
 class _Endless(Sequence[float]):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hetsim.catalog.transports import figures
 from hetsim.experiment.execute import Setup
 from hetsim.model.cluster import IDLE, Host, Link
 from hetsim.model.job import Job
@@ -121,7 +122,7 @@ def _background(hosts: Sequence[str]) -> Iterator[Input]:
 
 
 def _transport(job: Job) -> Input:
-    name = f"transport of {job.name}: {job.transport.name}"
+    name = f"transport of {job.name}: {job.transport.name} ({figures(job.transport)})"
     return Input(input=name, basis="derived", method=CATALOG, source=job.transport.source)
 
 

@@ -220,9 +220,13 @@ def _carry(run: Run, order: int, now: int) -> None:
 def _latency(run: Run, instruction: int, ticks: int, now: int) -> int:
     """Return the latency of a flow that starts now, the first one where it never changes."""
     work = advanced(run.code.work, 4 * instruction)
-    for i in range(work[FIRST_CHANGE], work[LAST_CHANGE]):
-        if run.code.latency[2 * i + TICK] <= now:
-            ticks = run.code.latency[2 * i + LATENCY]
+    first, last = work[FIRST_CHANGE], work[LAST_CHANGE]
+    while first < last:
+        middle = (first + last) // 2
+        if run.code.latency[2 * middle + TICK] <= now:
+            ticks, first = run.code.latency[2 * middle + LATENCY], middle + 1
+        else:
+            last = middle
     return ticks
 
 

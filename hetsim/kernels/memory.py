@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.int64]
 WORK, FLOW, PUSH, WAIT, DELAY = 0, 1, 2, 3, 4
 ITERATION_BITS = 31
 
-MOST_UNAWAITED = 20_000_000
+MOST_UNAWAITED = 5_000_000
 """After so many events in which no program that is awaited ends an iteration, what the others do is taken to be all."""
 
 DONE, DEADLOCK, FULL, TOO_LONG, STUCK = 0, 1, 2, 3, 4

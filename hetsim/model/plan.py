@@ -11,6 +11,7 @@ Delay       wait for a time
 ==========  ==========================================================================================
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,7 +116,8 @@ class Flow:
         int
             Ticks.
         """
-        return [self.latency_ticks, *(ticks for since, ticks in self.latency_changes if since <= tick)][-1]
+        n_past = bisect_right(self.latency_changes, tick, key=lambda change: change[0])
+        return self.latency_changes[n_past - 1][1] if n_past else self.latency_ticks
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,14 @@ def _from_json(raw: bytes) -> "nx.Graph[Any]":
     try:
         content = json.loads(raw)
         # NetworkX wrote "links" up to version 3.3, and "edges" since.
-        return nx.node_link_graph(content, edges="links" if "links" in content else "edges")
+        key = "links" if "links" in content else "edges"
+        graph: nx.Graph[Any] = nx.node_link_graph(content, edges=key)
+        n_edges = len(content[key])
     except (nx.NetworkXError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise HetsimError(f"not node-link JSON: {_reason(error)}") from None
+    if n_edges != graph.number_of_edges():
+        raise HetsimError(f"{n_edges} edges join only {graph.number_of_edges()} pairs of nodes")
+    return graph
 
 
 def _reason(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -43,8 +44,8 @@ def at(impairments: Impairments, time_s: float) -> Impairment:
     Impairment
         The last one that has begun; `UNIMPAIRED` where there is none.
     """
-    begun = [impairment for impairment in impairments if impairment.at_s <= time_s]
-    return begun[-1] if begun else UNIMPAIRED
+    n_begun = bisect_right(impairments, time_s, key=lambda impairment: impairment.at_s)
+    return impairments[n_begun - 1] if n_begun else UNIMPAIRED
 
 
 def rate_bytes_per_s(hop: Hop, time_s: float) -> float:

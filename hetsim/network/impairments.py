@@ -39,7 +39,8 @@ def impairment_of(qdisc: Netem | Tbf, at_s: float = 0.0) -> Impairment:
     delay_s = qdisc.mean_delay_s
     rates = [math.inf]
     if qdisc.rate_bytes_per_s:
-        rates.append(qdisc.rate_bytes_per_s * PAYLOAD_BYTES / _occupied_bytes(qdisc))
+        occupied_bytes = _occupied_bytes(qdisc)
+        rates.append(qdisc.rate_bytes_per_s * PAYLOAD_BYTES / occupied_bytes if occupied_bytes else math.inf)
     # Of a uniform delay the jitter is half the width, of a table of tc's the standard deviation.
     spread = qdisc.jitter_s / math.sqrt(3.0) if qdisc.distribution == "uniform" else qdisc.jitter_s
     is_ordered = bool(qdisc.rate_bytes_per_s) or not qdisc.jitter_s
@@ -56,7 +57,8 @@ def impairment_of(qdisc: Netem | Tbf, at_s: float = 0.0) -> Impairment:
 
 def _occupied_bytes(qdisc: Netem) -> float:
     """Return what a full frame occupies at the rate of a netem qdisc."""
-    n_bytes = FRAME_BYTES + qdisc.packet_overhead_bytes
+    # An overhead may be negative, and a packet takes no time then.
+    n_bytes = max(FRAME_BYTES + qdisc.packet_overhead_bytes, 0)
     if not qdisc.cell_bytes:
         return n_bytes
     return math.ceil(n_bytes / qdisc.cell_bytes) * (qdisc.cell_bytes + qdisc.cell_overhead_bytes)

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -22,6 +22,7 @@ MARKABLE: Final = "ect"
 """Column that says which packets can carry congestion marks: 0 or 1."""
 
 _MOST_NS: Final = 2**61
+_MOST_DIGITS: Final = 40
 _MOST_BYTES: Final = 2**32 - 1
 
 
@@ -133,7 +134,8 @@ class _Row:
 
     def whole(self, name: str, least: int, most: int) -> int:
         text = self._cell(name)
-        number = int(text) if text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() else None
+        digits = text.removeprefix("-")
+        number = int(text) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else None
         if number is None or not least <= number <= most:
             self.blame(name, f"{name} {clipped(repr(text))} is no whole number from {least} to {most}")
         return number
@@ -143,7 +145,7 @@ class _Row:
         try:
             time_ns = Decimal(text) * 1000
             number = round(time_ns) if abs(time_ns) < _MOST_NS else None
-        except (InvalidOperation, ValueError):
+        except (ArithmeticError, ValueError):
             number = None
         if number is None:
             self.blame(name, f"{name} {clipped(repr(text))} is no number of microseconds within 73 years")

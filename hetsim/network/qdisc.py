@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from hetsim.errors import HetsimError
 from hetsim.kernels import jit, netem, tbf
 from hetsim.kernels import netem_state as kernel
 from hetsim.kernels.draws import stream_key
@@ -24,6 +25,7 @@ _STREAM: Final = stream_key("netem")
 _NS: Final = 10**9
 _MOST_NS: Final = 2**61
 _MOST_BYTES: Final = 2**32 - 1
+_MOST_S: Final = 2**62 / 1e9
 _EVENTS_A_PACKET: Final = 2
 """In plain Python a packet takes 0.05 to 0.25 ms, as much as two events of a simulation or more."""
 
@@ -125,6 +127,8 @@ def send(
     ------
     QdiscError
         If the text is wrong.
+    HetsimError
+        If a packet may leave after more than 146 years.
     ValueError
         If a time is not finite or not within 73 years of zero, or a size is not between 0 and 2^32 - 1.
 
@@ -176,12 +180,29 @@ def pass_through(
     sizes = np.broadcast_to(np.asarray(size_bytes, dtype=np.int64), send_ns.shape)
     if not np.all((sizes >= 0) & (sizes <= _MOST_BYTES)):
         raise ValueError(f"sizes must be between 0 and {_MOST_BYTES} bytes")
+    if _last_s(qdisc, send_ns, sizes) > _MOST_S:
+        raise HetsimError("the last packet may leave after more than 146 years")
     order = np.argsort(send_ns, kind="stable")
     jit.compile_if_many(_EVENTS_A_PACKET * send_ns.size)
     marks = np.broadcast_to(np.asarray(can_be_marked, dtype=np.uint8), send_ns.shape)
     if isinstance(qdisc, Tbf):
         return _through_tbf(qdisc, send_ns, sizes, order)
     return _through_netem(qdisc, send_ns, sizes, order, marks=marks, keys=(seed, replication, stream))
+
+
+def _last_s(qdisc: Netem | Tbf, send_ns: IntArray, sizes: IntArray) -> float:
+    """Return when the last packet has left at the latest, in seconds; times are kept in 64 bits of nanoseconds."""
+    n, n_bytes = send_ns.size, float(sizes.sum())
+    last_s = float(np.abs(send_ns).max(initial=0)) / _NS
+    if isinstance(qdisc, Tbf):
+        return last_s + (2.0 * n_bytes + n * (qdisc.overhead_bytes + qdisc.mpu_bytes)) / qdisc.rate_bytes_per_s
+    if qdisc.rate_bytes_per_s:
+        cell_bytes, more_bytes = qdisc.cell_bytes, max(qdisc.packet_overhead_bytes, 0)
+        cells = 1.0 + qdisc.cell_overhead_bytes / cell_bytes if cell_bytes else 1.0
+        # A duplicate comes through once more.
+        last_s += 2.0 * (n_bytes + n * (more_bytes + cell_bytes)) * max(cells, 1.0) / qdisc.rate_bytes_per_s
+    slot_s = 0.0 if qdisc.slot is None else max(qdisc.slot.max_delay_s, qdisc.slot.delay_s + 8.0 * qdisc.slot.jitter_s)
+    return last_s + 2.0 * n * slot_s + qdisc.delay_s + 8.0 * qdisc.jitter_s
 
 
 def _through_tbf(qdisc: Tbf, send_ns: IntArray, sizes: IntArray, order: IntArray) -> Packets:

@@ -229,6 +229,8 @@ def outside(transport: Transport, conditions: Conditions, n_bytes: float) -> Ite
     if conditions.loss_frac > 0.0 and transport.loss == "none":
         yield "loss", f"loss {conditions.loss_frac:.3%}, which counts for nothing"
     elif conditions.loss_frac > domain.loss_frac[1]:
-        yield "loss", f"loss {conditions.loss_frac:.3%}, measured up to {domain.loss_frac[1]:.3%}"
+        most = domain.loss_frac[1]
+        bound = f"measured up to {most:.3%}" if most else f"never measured: the response is that of {transport.loss}"
+        yield "loss", f"loss {conditions.loss_frac:.3%}, {bound}"
     if conditions.disorder_frac > 0.0:
         yield "disorder", f"{conditions.disorder_frac:.1%} of packets out of order or twice, which counts for nothing"

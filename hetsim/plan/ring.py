@@ -8,6 +8,7 @@ bandwidth factor of 1 (nccl-tests, doc/PERFORMANCE.md).
 """
 
 import itertools
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
@@ -160,7 +161,7 @@ def _added(parts: Sequence[tuple[int, Sequence[Sending]]]) -> Latencies:
     ticks = sorted({tick for _, sendings in parts for sending in sendings for tick, _ in sending.latencies})
 
     def at(sending: Sending, tick: int) -> int:
-        return [latency for since, latency in sending.latencies if since <= tick][-1]
+        return sending.latencies[bisect_right(sending.latencies, tick, key=lambda entry: entry[0]) - 1][1]
 
     return steps((tick, sum(n * max(at(each, tick) for each in sendings) for n, sendings in parts)) for tick in ticks)
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Discriminator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Tag
@@ -169,8 +170,13 @@ def _text_at(step: _State, ends: tuple[str, ...], end: str) -> str | None:
     return step.netem if end == ends[0] else None
 
 
+@lru_cache(maxsize=256)
+def _impairment_of(text: str) -> Impairment:
+    return impairment_of(parse_qdisc(text))
+
+
 def _impairment(link: Link, state: _State, text: str | None) -> Impairment:
-    qdisc = Impairment() if text is None else impairment_of(parse_qdisc(text))
+    qdisc = Impairment() if text is None else _impairment_of(text)
     rate = min(qdisc.bytes_per_s, math.inf if state.bytes_per_s is None else state.bytes_per_s)
     more_s = 0.0 if state.latency_s is None else state.latency_s - link.latency_s
     return replace(qdisc, at_s=state.at_s, delay_s=qdisc.delay_s + more_s, bytes_per_s=0.0 if state.is_down else rate)

@@ -55,7 +55,7 @@ class LeafSpineTopology(UplinkTopology):
     hosts_per_leaf: Count
     spines: Annotated[int, Field(ge=1, le=1024)]
     uplink: Rate | None = Field(default=None, description="Payload rate between a leaf and a spine.")
-    oversubscription: Annotated[float, Field(gt=0, le=1000)] | None = Field(
+    oversubscription: Annotated[float, Field(ge=0.001, le=1000)] | None = Field(
         default=None, description="Instead of uplink: rate of a leaf's ports over that of its uplinks."
     )
     ecmp_seed: Seed | None = Field(default=None, description=ECMP_SEED)

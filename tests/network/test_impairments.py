@@ -60,3 +60,9 @@ def test_a_whole_command_is_taken_too() -> None:
     assert parse_qdisc("tc qdisc add dev eth0 root netem delay 5ms") == parse_qdisc("delay 5ms")
     with pytest.raises(QdiscError, match="no qdisc 'fq_codel'"):
         parse_qdisc("tc qdisc add dev eth0 root fq_codel")
+
+
+def test_a_negative_overhead_may_leave_nothing() -> None:
+    assert of("rate 1gbit -1514").bytes_per_s == math.inf
+    assert of("rate 1gbit -3000").bytes_per_s == math.inf
+    assert of("rate 1gbit -14").bytes_per_s == pytest.approx(1.25e8 * 1448 / 1500)

@@ -52,8 +52,8 @@ def test_intervals_of_iperf3(tmp_path: Path) -> None:
         (read_iperf3, "{", "no JSON: "),
         (read_iperf3, "[]", "no 'intervals' of iperf3"),
         (read_iperf3, '{"intervals": [{"sum": {"start": 0}}]}', "interval 0 has no sum"),
-        (read_iperf3, INTERVAL % "-1", "interval 0 has start 0.0 and -1.0"),
-        (read_iperf3, INTERVAL % "NaN", "interval 0 has start 0.0 and nan"),
+        (read_iperf3, INTERVAL % "-1", "interval 0 must be finite and not negative"),
+        (read_iperf3, INTERVAL % "NaN", "interval 0 must be finite and not negative"),
         (read_iperf3, '{"intervals": [3]}', "interval 0 has no sum"),
     ],
 )
@@ -69,3 +69,38 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(TraceError, match="no text in UTF-8"):
         read_iperf3(tmp_path / "binary")
+
+
+def test_requests_are_counted_beyond_16_bits(tmp_path: Path) -> None:
+    lines = [
+        f"64 bytes from 10.0.0.2: icmp_seq={seq} ttl=64 time={ms} ms" for seq, ms in [(65534, 1), (65535, 2), (0, 3)]
+    ]
+    assert read_ping(written(tmp_path, "\n".join(lines))) == [(0.0, 0.001), (1.0, 0.002), (2.0, 0.003)]
+
+
+def test_intervals_may_come_in_any_order(tmp_path: Path) -> None:
+    content = {"intervals": [{"sum": {"start": s, "bits_per_second": b}} for s, b in [(5, 8e6), (0, 16e6)]]}
+    assert read_iperf3(written(tmp_path, "\ufeff" + json.dumps(content))) == [(0.0, 2e6), (5.0, 1e6)]
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (read_ping, "64 bytes from " + " icmp_seq=1 time=1" * 30_000),
+        (read_ping, "64 bytes from a: icmp_seq=" + "9" * 5000 + " ttl=64 time=1 ms"),
+        (read_ping, "64 bytes from a: icmp_seq=1 ttl=64 time=" + "9" * 400 + " ms"),
+        (read_iperf3, INTERVAL % ("9" * 401)),
+        (read_iperf3, INTERVAL % ("9" * 5001)),
+        (read_iperf3, INTERVAL % "true"),
+        (read_iperf3, "[" * 200_000),
+    ],
+)
+def test_odd_files_are_refused_at_once(read, text: str, tmp_path: Path) -> None:
+    with pytest.raises(TraceError):
+        read(written(tmp_path, text))
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    for path in (Path("/dev/zero"), tmp_path, tmp_path / "a\0b"):
+        with pytest.raises(TraceError):
+            read_ping(path)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hetsim.errors import HetsimError
 from hetsim.network.netem import Chance, GilbertElliott, Netem, StateLoss, correlated_frac
 from hetsim.network.netem_text import parse_netem
 from hetsim.network.qdisc import Packets, send
@@ -267,3 +268,10 @@ def test_what_cannot_be_sent_is_refused(t_send_s: list[float], size: int, messag
 def test_nothing_sent_is_nothing_received() -> None:
     assert send("delay 1ms", [], []).packet.size == 0
     assert send("tbf rate 1mbit burst 10kb limit 10kb", [], []).packet.size == 0
+
+
+def test_times_beyond_the_clock_are_refused() -> None:
+    with pytest.raises(HetsimError, match="more than 146 years"):
+        send("rate 1bps", [0.0, 1.0, 2.0], 4294967295)
+    with pytest.raises(HetsimError, match="more than 146 years"):
+        send("tbf rate 8bit burst 10kb limit 1gb", [0.0] * 1000, 100_000_000)

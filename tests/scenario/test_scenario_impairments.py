@@ -151,3 +151,15 @@ def test_traffic_slows() -> None:
     content = scenario(traffic=[{"source": "a-0", "target": "a-1", "size": "10 MB", "every": "1 ms"}])
     slow, fast = run(load(content)), run(load(scenario()))
     assert slow.record.jobs[0].trace.step_end.max() > fast.record.jobs[0].trace.step_end.max()
+
+
+def test_a_thousand_samples_cost_what_they_are(tmp_path: Path) -> None:
+    """Looking a state up takes its logarithm: 4,000 steps are looked up 4,000 times, for every way."""
+    answers = [f"64 bytes from 10.0.0.2: icmp_seq={i} ttl=64 time={1 + i % 7} ms" for i in range(4000)]
+    (tmp_path / "ping.txt").write_text("\n".join(answers), encoding="utf-8")
+    content = scenario(links=[{"between": ["a-0", "switch"], "trace": {"ping": "ping.txt"}}])
+    path = tmp_path / "long.yaml"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    found = link(build_cluster(load(path)), "a-0")
+    assert len(found.from_a) == 4000
+    assert run(path).record.jobs[0].trace.step_end.max() > 0

@@ -288,3 +288,17 @@ def test_any_value_anywhere_is_a_scenario_or_its_error(kind: str, data: st.DataO
         issues = ()
         assert build_cluster(loaded).network_links
     assert all(issue.message for issue in issues)
+
+
+def test_a_second_edge_of_a_pair_is_no_silent_replacement(tmp_path):
+    import json
+
+    from hetsim.errors import HetsimError
+    from hetsim.network.graph_files import read_graph
+
+    edge = {"source": "a", "target": "b", "rate_bytes_per_s": 1e9, "latency_s": 0.0}
+    content = {"nodes": [{"id": "a"}, {"id": "b"}], "edges": [edge, edge | {"rate_bytes_per_s": 1.0}]}
+    path = tmp_path / "net.json"
+    path.write_text(json.dumps({"directed": False, "multigraph": False, "graph": {}} | content), encoding="utf-8")
+    with pytest.raises(HetsimError, match="2 edges join only 1 pairs of nodes"):
+        read_graph(path)
