@@ -107,7 +107,7 @@ class Sender:
         wire_bytes = n_bytes / transport.efficiency_frac
         latencies = steps((tick, to_ticks(latency_s(transport, state, n_bytes, role))) for tick, state in states)
         usage = self._objects.links(source, target)
-        weight = self._weight_of(source, target) if way.is_networked else 1.0
+        weight = self.weight(source, target)
         caps = [(tick, _cap(transport, state, wire_bytes, role, idle_s)) for tick, state in states]
         if any(cap < state.bytes_per_s for (_, cap), (_, state) in zip(caps, states, strict=True)):
             name = f"{self._job.name}: {transport.name} from {source} to {target}"
