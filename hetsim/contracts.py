@@ -4,7 +4,7 @@ A policy is a pure function of its view: no engine, no truth, no hidden state. I
 that a scenario may write beside ``policy:``; their annotations are checked when the scenario is loaded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -209,14 +209,15 @@ class Aggregator:
     ----------
     function : AggregationFunction
         The policy.
-    needs_servers : bool
-        Whether placement must find hosts for ``servers`` parameter servers.
+    needs_servers : bool or callable
+        Whether placement must find hosts for ``servers`` parameter servers; where that depends on the parameters of the
+        policy, ``(parameters: Mapping[str, object]) -> bool``, which gets all of them, checked and with defaults.
     sharding : {"round-robin", "even"}
         What placement takes for the shares of servers, unless a parameter ``sharding`` of the policy says it.
     """
 
     function: AggregationFunction
-    needs_servers: bool
+    needs_servers: bool | Callable[[Mapping[str, object]], bool]
     sharding: Sharding = "round-robin"
 
 
@@ -227,13 +228,17 @@ class Metric:
     Parameters
     ----------
     function : callable
-        ``(run: JobRun) -> float``; the first line of its docstring describes it.
+        ``(run: JobRun) -> float or None``; None where it is not known. The first line of its docstring describes it.
     unit : str
         For axes and tables.
     better : {"lower", "higher"}
         Which way is an improvement.
+    is_of_work : bool
+        Whether it says how fast work is done, whatever that work is worth: schemes with other synchronization do other
+        work, so that it names no winner among them.
     """
 
-    function: Callable[[JobRun], float]
+    function: Callable[[JobRun], float | None]
     unit: str
     better: Literal["lower", "higher"]
+    is_of_work: bool = False

@@ -183,9 +183,9 @@ def _plain(value: object) -> object:
 
 
 def _of(run: "JobRun") -> dict[str, object]:
-    from hetsim.metrics.table import METRICS
+    from hetsim.metrics.table import number_of
 
-    return _where([run]) | {metric: float(METRICS[metric].function(run)) for metric in _PINNED}
+    return _where([run]) | {metric: number_of(run, metric) for metric in _PINNED}
 
 
 def _where(runs: "Sequence[JobRun]") -> dict[str, object]:
@@ -197,16 +197,14 @@ def _where(runs: "Sequence[JobRun]") -> dict[str, object]:
 
 
 def _points(comparison: "Comparison") -> Iterator[tuple[str, dict[str, object]]]:
-    from hetsim.metrics.table import METRICS
+    from hetsim.metrics.table import number_of
 
     rows = iter(comparison.rows)
     for result in comparison.results:
         for job in dict.fromkeys(run.job for run in result.record.jobs):
             row = next(rows)
             runs = [run for run in result.record.jobs if run.job == job]
-            means = {
-                name: math.fsum(float(METRICS[name].function(run)) for run in runs) / len(runs) for name in _PINNED
-            }
+            means = {name: math.fsum(number_of(run, name) for run in runs) / len(runs) for name in _PINNED}
             label = ", ".join(f"{path}={value}" for path, value in row.labels.items())
             numbers = {f"{name} of {comparison.metric}": row.numbers()[name] for name in _COMPARED}
             yield label, _where(runs) | {name: value for name, value in numbers.items() if value is not None} | means

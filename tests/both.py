@@ -16,10 +16,12 @@ SEED, REPLICATION = 3, 2
 def assert_equal(ours: PlanRun, theirs: PlanRun) -> None:
     """See that two recordings are the same."""
     for trace, other in zip(ours.jobs, theirs.jobs, strict=True):
-        for column in ("step_end", "compute_end", "compute", "communication"):
+        for column in ("step_end", "compute_end", "compute", "communication", "updates"):
             np.testing.assert_array_equal(getattr(trace, column), getattr(other, column), err_msg=column)
     assert (ours.end, ours.n_events) == (theirs.end, theirs.n_events)
     np.testing.assert_array_equal(ours.carried, theirs.carried)
+    np.testing.assert_array_equal(ours.n_dropped, theirs.n_dropped)
+    assert [counts.tolist() for counts in ours.collected] == [counts.tolist() for counts in theirs.collected]
 
 
 def on_engine(plan: Plan) -> PlanRun:

@@ -12,11 +12,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from hetsim.kernels.draws import lognormal_factors
-from hetsim.model.plan import Delay, Flow, Instruction, Plan, Program, Push, Wait, Work
+from hetsim.kernels.draws import lognormal_factors, uniforms
+from hetsim.model.plan import (
+    Choose,
+    Collect,
+    Delay,
+    Every,
+    Flow,
+    Instruction,
+    Plan,
+    Program,
+    Push,
+    Take,
+    Wait,
+    Work,
+)
 
 _MOST_BITS = 40
 """A float holds 53: what is below this many stays exact in the sums and products of a solver."""
+
+_MOST_DRAWN = 2000
+"""More than any program in the background does while a small plan runs."""
 
 Uses = tuple[tuple[int, Fraction], ...]
 
@@ -37,6 +53,10 @@ class Meaning:
         Names of the programs that could not end.
     is_exact : bool
         Whether every rate and remainder was a float of few digits, so that an executor in floats has to agree.
+    collected : list of list of int
+        Gradients that each `Collect` took, in the order of the plan.
+    n_dropped : list of int, shape (n_counters,)
+        Gradients that came too late.
     """
 
     step_end: list[list[int]]
@@ -45,6 +65,8 @@ class Meaning:
     carried: list[Fraction]
     stuck: list[str]
     is_exact: bool
+    collected: list[list[int]]
+    n_dropped: list[int]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -54,9 +76,14 @@ class _Actor:
     program: Program
     first: int
     ticks: dict[int, list[int]]
+    chosen: dict[int, list[int]]
     position: int = 0
+    skip: int = 0
+    version: int = 0
+    has_ended: bool = False
     step_end: list[int] = field(default_factory=list)
     compute_end: list[int] = field(default_factory=list)
+    collected: dict[int, list[int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -89,13 +116,19 @@ class _Run:
         for program in plan.programs:
             first = sum(len(actor.program.body) for actor in self.actors)
             ticks = _durations(program, seed, replication)
-            self.actors.append(_Actor(program=program, first=first, ticks=ticks))
+            chosen = _choices(program, seed, replication)
+            self.actors.append(_Actor(program=program, first=first, ticks=ticks, chosen=chosen))
         self.runnable = list(self.actors)
         self.waiting: list[tuple[_Actor, int, int]] = []
         self.capacity = [Fraction(resource.capacity) for resource in plan.resources]
         self.changes = list(plan.changes)
         self.counters = [0] * len(plan.counters)
         self.rises: list[int] = []
+        self.versions = [0] * len(plan.counters)
+        self.dropped = [0] * len(plan.counters)
+        self.taken = [0] * len(plan.counters)
+        self.claims: list[tuple[int, _Actor]] = []
+        self.n_batches = 0
         self.asking: list[_Activity] = []
         self.in_service: list[_Activity] = []
         self.carried = [Fraction(0)] * len(plan.resources)
@@ -111,7 +144,7 @@ class _Run:
             if self.runnable:
                 continue
             awaited = [actor for actor in self.actors if not actor.program.is_background]
-            has_ended = all(len(actor.step_end) == actor.program.n_iterations for actor in awaited)
+            has_ended = all(actor.has_ended for actor in awaited)
             if has_ended and len(awaited) < len(self.actors):
                 break
             self._share()
@@ -125,20 +158,19 @@ class _Run:
             compute_end=[actor.compute_end for actor in self.actors],
             counters=self.counters,
             carried=self.carried,
-            stuck=[
-                a.program.name
-                for a in self.actors
-                if len(a.step_end) < a.program.n_iterations and not a.program.is_background
-            ],
+            stuck=[a.program.name for a in self.actors if not a.has_ended and not a.program.is_background],
             is_exact=self.is_exact,
+            collected=[counts for actor in self.actors for _, counts in sorted(actor.collected.items())],
+            n_dropped=self.dropped,
         )
 
     def _go_on(self, actor: _Actor) -> bool:
         """Do the next instruction of a program, and return whether it goes on at once."""
         iteration = len(actor.step_end)
-        if iteration == actor.program.n_iterations:
+        actor.has_ended = actor.has_ended or iteration == actor.program.n_iterations
+        if actor.has_ended:
             return False
-        if actor.position == 0 and len(actor.compute_end) == iteration:
+        if actor.position == 0 and len(actor.compute_end) == iteration and not actor.program.take:
             actor.compute_end.append(0)
         if actor.position == len(actor.program.body):
             actor.step_end.append(self.now)
@@ -146,12 +178,17 @@ class _Run:
             return True
         instruction = actor.program.body[actor.position]
         activity = _activity(actor, instruction, iteration, self.now)
-        actor.position += 1
+        actor.position, actor.skip = actor.position + 1 + actor.skip, 0
         match instruction:
             case Push():
-                self.rises.append(instruction.counter)
+                self._push(actor, instruction.counter)
+            case Every() | Choose():
+                self._jump(actor, instruction, iteration)
+            case Collect() | Take():
+                self.claims.append((self.n_batches, actor))
+                return False
             case Wait():
-                threshold = instruction.base + instruction.stride * iteration
+                threshold = instruction.base + instruction.stride * _n_rounds(instruction, iteration)
                 if self.counters[instruction.counter] < threshold:
                     self.waiting.append((actor, instruction.counter, threshold))
                     return False
@@ -159,7 +196,24 @@ class _Run:
                 self._move(activity)
             case _:
                 self._ask(activity)
-        return isinstance(instruction, Push | Wait | Flow)
+        return isinstance(instruction, Push | Wait | Flow | Every | Choose)
+
+    @staticmethod
+    def _jump(actor: _Actor, instruction: Every | Choose, iteration: int) -> None:
+        """Go to what is due or chosen; what is left of a choice is skipped after that."""
+        if isinstance(instruction, Every):
+            actor.position += 0 if _is_due(instruction, iteration) else instruction.n_instructions
+            return
+        chosen = actor.chosen[actor.position - 1][iteration]
+        actor.position += chosen
+        actor.skip = len(instruction.shares) - 1 - chosen
+
+    def _push(self, actor: _Actor, counter: int) -> None:
+        """Let a counter rise, unless it is an accumulator that is at a later version."""
+        if actor.version < self.versions[counter]:
+            self.dropped[counter] += 1
+        else:
+            self.rises.append(counter)
 
     def _ask(self, activity: _Activity) -> None:
         activity.asked = self.now
@@ -178,7 +232,8 @@ class _Run:
             for resource, use in activity.uses:
                 self.carried[resource] += use * activity.amount
         if isinstance(activity.instruction, Flow):
-            self.rises += activity.instruction.signals
+            for counter in activity.instruction.signals:
+                self._push(activity.actor, counter)
             return
         self.runnable.append(activity.actor)
         if isinstance(activity.instruction, Work):
@@ -188,9 +243,11 @@ class _Run:
         while self.changes and self.changes[0].tick <= self.now:
             change = self.changes.pop(0)
             self.capacity[change.resource] = Fraction(change.capacity)
+        self.n_batches += 1
         self._end()
-        while self.rises or any(map(self._may_start, self.asking)):
+        while self.rises or any(map(self._may_start, self.asking)) or any(map(self._may_claim, self.claims)):
             self._raise_counters()
+            self._serve()
             self._grant()
             self._end()
 
@@ -213,6 +270,37 @@ class _Run:
                 self.runnable.append(actor)
             else:
                 self.waiting.append((actor, counter, threshold))
+
+    def _may_claim(self, claim: tuple[int, _Actor]) -> bool:
+        """Return whether what a program wants is there, whoever else wants it."""
+        _, actor = claim
+        instruction = _claimed(actor)
+        if isinstance(instruction, Collect):
+            return self.counters[instruction.counter] >= instruction.n_gradients
+        token = self.taken[instruction.counter]
+        return token >= instruction.n_tokens or token < instruction.n_first + self.counters[instruction.counter]
+
+    def _serve(self) -> None:
+        """Let those who came first have what is there; within a batch the order of programs counts."""
+        for claim in sorted(self.claims, key=lambda claim: (claim[0], claim[1].first)):
+            _, actor = claim
+            instruction = _claimed(actor)
+            if not self._may_claim(claim):
+                continue
+            self.claims.remove(claim)
+            self.runnable.append(actor)
+            if isinstance(instruction, Collect):
+                actor.collected.setdefault(actor.position - 1, []).append(self.counters[instruction.counter])
+                self.counters[instruction.counter] = 0
+                self.versions[instruction.counter] += 1 if instruction.drops else 0
+            elif self.taken[instruction.counter] >= instruction.n_tokens:
+                actor.has_ended = True
+            else:
+                token = self.taken[instruction.counter]
+                self.taken[instruction.counter] += 1
+                actor.compute_end.append(0)
+                later = token - instruction.n_first
+                actor.version = 1 + later // instruction.n_each if later >= 0 else 0
 
     def _may_start(self, activity: _Activity) -> bool:
         """Return whether nobody is in the way: a device serves one activity at a time."""
@@ -275,11 +363,64 @@ def _durations(program: Program, seed: int, replication: int) -> dict[int, list[
     ticks = {}
     for position, work in enumerate(program.body):
         if isinstance(work, Work) and work.jitter_cv > 0.0:
-            drawn = lognormal_factors(seed, replication, work.stream, program.n_iterations, work.jitter_cv)
-            ticks[position] = [math.ceil(x) for x in (np.float64(work.ticks) * drawn).tolist()]
+            drawn = lognormal_factors(seed, replication, work.stream, _n_drawn(program), work.jitter_cv)
+            tried = _attempts(work, seed, replication, _n_drawn(program))
+            ticks[position] = [math.ceil(n * work.ticks * x) for n, x in zip(tried, drawn.tolist(), strict=True)]
         elif isinstance(work, Work):
-            ticks[position] = [work.ticks] * program.n_iterations
+            ticks[position] = [n * work.ticks for n in _attempts(work, seed, replication, _n_drawn(program))]
     return ticks
+
+
+def _claimed(actor: _Actor) -> Collect | Take:
+    """Return what a program wants: the instruction before its position."""
+    instruction = actor.program.body[actor.position - 1]
+    assert isinstance(instruction, Collect | Take)
+    return instruction
+
+
+def _is_due(every: Every, iteration: int) -> bool:
+    """Whether the instructions of a round are done in an iteration: counted out, not computed."""
+    phase = 0
+    for i in range(iteration + 1):
+        if i >= every.start:
+            phase = (phase + 1) % every.period if i > every.start else 0
+    return iteration < every.end and (iteration < every.start or phase == every.phase)
+
+
+def _n_rounds(wait: Wait, iteration: int) -> int:
+    """How many rounds ended before the one of an iteration, counted out."""
+    n, length = 0, 0
+    for i in range(iteration):
+        length += 1
+        if i < wait.start or length == wait.period:
+            n, length = n + 1, 0
+    return n
+
+
+def _attempts(work: Work, seed: int, replication: int, n: int) -> list[int]:
+    """Return how many attempts each iteration needs: the first k with a uniform number of (1 - success)**k or more."""
+    if work.success == 1.0:
+        return [1] * n
+    fails = 1 - Fraction(work.success)
+    return [
+        next(k for k in range(1, 999) if u >= fails**k) for u in uniforms(seed, replication, work.success_stream, n)
+    ]
+
+
+def _choices(program: Program, seed: int, replication: int) -> dict[int, list[int]]:
+    """Return what each choice of each iteration chooses."""
+    chosen = {}
+    for position, choose in enumerate(program.body):
+        if isinstance(choose, Choose):
+            bounds = np.cumsum(choose.shares)[:-1]
+            drawn = uniforms(seed, replication, choose.stream, _n_drawn(program))
+            chosen[position] = [int(np.sum(bounds <= u)) for u in drawn]
+    return chosen
+
+
+def _n_drawn(program: Program) -> int:
+    """How many iterations a program has at most: what is in the background never comes to its end."""
+    return min(program.n_iterations, _MOST_DRAWN)
 
 
 def _fair_rates(capacity: list[Fraction], uses: list[Uses]) -> list[Fraction]:

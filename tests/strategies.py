@@ -7,14 +7,32 @@ Numbers come from a palette. `UNEVEN` holds rough ones. `TIES` makes things end 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from clusters import CPU, GPU, known_job, placed, plan_of
 from hypothesis import strategies as st
+from schemes import scheme_trees
+from turns import token_programs, with_choices, with_meetings
 
 from hetsim.model.aggregation import Architecture, Group, Messages, Rank
 from hetsim.model.cluster import Background, Cluster, Device, Host, Link, Schedule
-from hetsim.model.plan import CapacityChange, Delay, Flow, Instruction, Plan, Program, Push, Resource, Wait, Work
+from hetsim.model.job import Compression, Slots
+from hetsim.model.plan import (
+    CapacityChange,
+    Choose,
+    Collect,
+    Delay,
+    Every,
+    Flow,
+    Instruction,
+    Plan,
+    Program,
+    Push,
+    Resource,
+    Take,
+    Wait,
+    Work,
+)
 from hetsim.plan.placed import PlacedJob
 
 T = TypeVar("T")
@@ -91,6 +109,12 @@ TIES = Palette(
 )
 
 
+COMPRESSIONS = st.sampled_from(
+    [None, None, *(Compression(kind="quantized", sent_frac=0.25, bytes_per_s=rate) for rate in (0.0, 1e9))]
+)
+"""Quarters keep amounts of bytes whole."""
+
+
 def some(draw: st.DrawFn, values: st.SearchStrategy[T], least: int, most: int) -> list[T]:
     """Draw a list, long ones as likely as short ones."""
     return [draw(values) for _ in range(draw(st.integers(least, most)))]
@@ -147,7 +171,7 @@ def _tree(draw: st.DrawFn, ranks: Sequence[int], hosts: Sequence[str], n_levels:
             _tree(draw, part, hosts, n_levels - 1) if len(part) > 1 or draw(st.booleans()) else Rank(part[0])
             for part in parts
         ]
-    architecture = draw(st.sampled_from(get_args(Architecture)))
+    architecture = draw(st.sampled_from([kind for kind in get_args(Architecture) if kind != "gossip"]))
     if architecture != "parameter-server":
         messages: Messages = draw(st.sampled_from(get_args(Messages))) if architecture == "ring" else "auto"
         return Group(members=tuple(members), architecture=architecture, messages=messages)
@@ -162,55 +186,97 @@ def _tree(draw: st.DrawFn, ranks: Sequence[int], hosts: Sequence[str], n_levels:
     )
 
 
-def _placed_job(draw: st.DrawFn, palette: Palette, cluster: Cluster, name: str, workers: Sequence[str]) -> PlacedJob:
-    """A job on given devices with any tree."""
-    n = len(workers)
-    tree = _tree(draw, draw(st.permutations(range(n))), [host.name for host in cluster.hosts], MOST_LEVELS)
+def _placed_job(
+    draw: st.DrawFn, palette: Palette, cluster: Cluster, name: str, workers: Sequence[str], *, is_straight: bool
+) -> PlacedJob:
+    """A job on given devices with any tree of synchronous groups, or of any scheme."""
+    n, hosts = len(workers), [host.name for host in cluster.hosts]
+    ranks = draw(st.permutations(range(n)))
+    is_plain = is_straight or draw(st.booleans())
+    tree = _tree(draw, ranks, hosts, MOST_LEVELS) if is_plain else draw(scheme_trees(ranks, hosts))
     job = known_job(
         several(draw, palette.compute_s, n),
         some(draw, palette.variable_bytes, 1, 4),
         name=name,
         n_servers=len(tree.servers),
-        n_steps=draw(st.integers(1, 3)),
+        n_steps=draw(st.integers(1, 3 if is_plain else 7)),
         jitter_cv=draw(palette.jitter_cv),
         update_s=draw(palette.compute_s),
     )
+    if not is_plain:
+        job = replace(job, accumulate=draw(st.integers(1, 2)), slots=draw(_slots(n)), compression=draw(COMPRESSIONS))
     return replace(placed(job, workers, tree.servers), tree=tree)
 
 
+def _slots(n: int) -> st.SearchStrategy[Slots | None]:
+    probability = st.lists(st.sampled_from([1.0, 0.75, 0.5]), min_size=n, max_size=n).map(tuple)
+    unfinished: st.SearchStrategy[Any] = st.sampled_from(["skip", "repeat"])
+    return st.none() | st.builds(Slots, probability=probability, unfinished=unfinished)
+
+
 @st.composite
-def lowered_plans(draw: st.DrawFn, palette: Palette, most_ranks: int = 12) -> Plan:
-    """One or two jobs on one cluster, lowered."""
+def lowered_plans(draw: st.DrawFn, palette: Palette, most_ranks: int = 12, *, is_straight: bool = False) -> Plan:
+    """One or two jobs on one cluster, lowered; synchronous ones where `is_straight`."""
     n_hosts = draw(st.integers(1, most_ranks))
     cluster = _cluster(draw, palette, n_hosts)
     devices = draw(st.permutations([device.name for device in cluster.devices]))
     n_ranks = draw(st.integers(1, min(most_ranks, len(devices))))
     n_first = draw(st.one_of(st.just(n_ranks), st.integers(1, n_ranks)))
     groups = [group for group in (devices[:n_first], devices[n_first:n_ranks]) if group]
-    jobs = [_placed_job(draw, palette, cluster, f"job{i}", group) for i, group in enumerate(groups)]
+    jobs = [
+        _placed_job(draw, palette, cluster, f"job{i}", group, is_straight=is_straight) for i, group in enumerate(groups)
+    ]
     plan: Plan = plan_of(cluster, *jobs)
     return plan
 
 
 @st.composite
-def raw_plans(draw: st.DrawFn, palette: Palette, *, is_sound: bool = True) -> Plan:
-    """Programs over random resources that all end; where not `is_sound`, some may wait for what never happens."""
+def raw_plans(draw: st.DrawFn, palette: Palette, *, is_sound: bool = True, is_straight: bool = False) -> Plan:
+    """Programs over random resources that all end; where not `is_sound`, some may wait for what never happens.
+
+    All iterations of `is_straight` ones do the same.
+    """
     resources = _resources(draw, palette, is_sound=is_sound)
     changes = _changes(draw, palette, resources, is_sound=is_sound)
     counters: list[str] = []
     programs: list[Program] = []
-    jobs = tuple(f"job{job}" for job in range(draw(st.integers(1, 2))))
+    jobs = [f"job{job}" for job in range(draw(st.integers(1, 2)))]
+
+    def activity() -> Work | Delay:
+        return Delay(draw(palette.ticks)) if draw(st.booleans()) else _work(draw, palette, resources)
+
+    def transfer(signals: tuple[int, ...]) -> Flow:
+        return Flow(
+            usage=((0, 1.0),), n_bytes=draw(palette.n_bytes), latency_ticks=draw(palette.ticks), signals=signals
+        )
+
     for job, name in enumerate(jobs):
         first, n = len(counters), draw(st.integers(1, 3))
         counters += [f"{name}/counter {i}" for i in range(n)]
-        programs += _programs(draw, palette, resources, job, range(first, first + n), is_sound=is_sound)
+        more = _programs(draw, palette, resources, job, range(first, first + n), is_sound=is_sound)
+        if not is_straight and draw(st.booleans()):
+            more = with_meetings(draw, with_choices(draw, more, activity), len(counters))
+            counters.append(f"{name}/met")
+        programs += more
+    if not is_straight and draw(st.booleans()):
+        takers, n = token_programs(draw, len(jobs), len(counters), activity, transfer, is_sound=is_sound)
+        programs += takers
+        counters += [f"job{len(jobs)}/counter {i}" for i in range(n)]
+        jobs.append(f"job{len(jobs)}")
+    if is_straight:
+        programs = [replace(program, body=tuple(map(_at_once, program.body))) for program in programs]
     return Plan(
-        jobs=jobs,
+        jobs=tuple(jobs),
         resources=tuple(resources),
         counters=tuple(counters),
         programs=tuple(programs),
         changes=tuple(changes),
     )
+
+
+def _at_once(instruction: Instruction) -> Instruction:
+    """Let work end with its first attempt."""
+    return replace(instruction, success=1.0) if isinstance(instruction, Work) else instruction
 
 
 def _resources(draw: st.DrawFn, palette: Palette, *, is_sound: bool) -> list[Resource]:
@@ -306,6 +372,11 @@ def _instruction(draw: st.DrawFn, palette: Palette, resources: Sequence[Resource
             signals=tuple(draw(st.lists(st.sampled_from(counters), max_size=2))),
             latency_changes=draw(st.one_of(st.just(()), _latency_changes(palette))),
         )
+    return _work(draw, palette, resources)
+
+
+def _work(draw: st.DrawFn, palette: Palette, resources: Sequence[Resource]) -> Work:
+    open_to_all = [i for i, resource in enumerate(resources) if resource.kind != "device"]
     # Half of all work goes to the last resource, so that programs meet in the queue of a device.
     home = draw(st.one_of(st.just(len(resources) - 1), st.sampled_from(range(len(resources)))))
     others = draw(st.lists(st.sampled_from(open_to_all), max_size=2, unique=True))
@@ -314,6 +385,8 @@ def _instruction(draw: st.DrawFn, palette: Palette, resources: Sequence[Resource
         ticks=draw(palette.ticks),
         jitter_cv=draw(palette.jitter_cv),
         stream=draw(st.integers(0, 2**64 - 1)),
+        success=draw(st.sampled_from([1.0, 1.0, 1.0, 0.5])),
+        success_stream=draw(st.integers(0, 3)),
     )
 
 
@@ -333,10 +406,17 @@ def _raises(instruction: Instruction) -> tuple[int, ...]:
 def watched(plan: Plan) -> Plan:
     """Return the plan with a counter of each transfer's ends, and for each counter a job that ends a step at each rise.
 
-    So the traces of a run hold every end of a transfer and the whole history of every counter.
+    So the traces of a run hold every end of a transfer and the whole history of every counter, but of those for which
+    nobody knows how often they will rise.
     """
     counters, programs = list(plan.counters), []
+    unknown = {i.counter for program in plan.programs for i in program.body if isinstance(i, Collect | Take)}
     for program in plan.programs:
+        jumps = any(isinstance(instruction, Every | Choose | Collect | Take) for instruction in program.body)
+        if jumps or program.is_background:
+            unknown.update(counter for instruction in program.body for counter in _raises(instruction))
+            programs.append(program)
+            continue
         body: list[Instruction] = []
         for position, instruction in enumerate(program.body):
             if isinstance(instruction, Flow):
@@ -352,7 +432,7 @@ def watched(plan: Plan) -> Plan:
                 n_rises[counter] += program.n_iterations
     jobs = list(plan.jobs)
     for counter, n in enumerate(n_rises):
-        if n:
+        if n and counter not in unknown:
             wait = Wait(counter=counter, base=1, stride=1)
             name = f"watch {counters[counter]}"
             programs.append(Program(name=name, job=len(jobs), rank=0, body=(wait,), n_iterations=n))
@@ -360,7 +440,9 @@ def watched(plan: Plan) -> Plan:
     return replace(plan, jobs=tuple(jobs), counters=tuple(counters), programs=tuple(programs))
 
 
-def plans(palette: Palette, most_ranks: int = 12) -> st.SearchStrategy[Plan]:
+def plans(palette: Palette, most_ranks: int = 12, *, is_straight: bool = False) -> st.SearchStrategy[Plan]:
     """Plans of all kinds that end, some of them watched."""
-    any_plan = st.one_of(lowered_plans(palette, most_ranks), raw_plans(palette))
+    any_plan = st.one_of(
+        lowered_plans(palette, most_ranks, is_straight=is_straight), raw_plans(palette, is_straight=is_straight)
+    )
     return st.one_of(any_plan, any_plan.map(watched))

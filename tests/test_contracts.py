@@ -11,11 +11,13 @@ import pytest
 from views import GBIT_PER_S, GIB, host, job, ranks, slot, unequal, view
 
 from hetsim.aggregation.aggregate import aggregate
+from hetsim.aggregation.find import has_servers
 from hetsim.aggregation.table import POLICIES as AGGREGATIONS
 from hetsim.catalog import descriptions, devices
 from hetsim.contracts import AggregationView, PlacementView
 from hetsim.metrics.table import METRICS
-from hetsim.model.aggregation import ranks_of
+from hetsim.model.aggregation import Group, ranks_of
+from hetsim.model.efficiency import Efficiency
 from hetsim.model.job import PolicyChoice
 from hetsim.model.placement import Placement
 from hetsim.model.result import JobRun, Trace
@@ -23,6 +25,7 @@ from hetsim.model.workload import StepTime
 from hetsim.placement.choose import Servers
 from hetsim.placement.place import place
 from hetsim.placement.table import POLICIES as PLACEMENTS
+from hetsim.scenario.policies import arguments
 from hetsim.workload.memory import worker_bytes
 from hetsim.workload.step_time import step_time
 from hetsim.workload.table import MODELS, build_model
@@ -54,11 +57,11 @@ AGGREGATION_VIEWS = {
 
 
 def test_all_tables_are_covered() -> None:
-    n_cases = len(PLACEMENTS) * len(PLACEMENT_VIEWS) + len(AGGREGATIONS) * len(AGGREGATION_VIEWS)
+    n_cases = len(PLACEMENTS) * len(PLACEMENT_VIEWS) + len(AGGREGATION_CASES) * len(AGGREGATION_VIEWS)
     n_cases += len(METRICS) * len(TRACES) + len(devices()) + len(MODELS)
     assert (len(PLACEMENT_VIEWS), len(AGGREGATION_VIEWS), len(TRACES)) == (8, 4, 4)
     assert len(SEPARATING) >= 4
-    assert n_cases >= 5 * 8 + 6 * 4 + 9 * 4 + 13 + 13
+    assert n_cases >= 5 * 8 + 33 * 4 + 9 * 4 + 13 + 13
 
 
 FUNCTIONS: Mapping[str, Callable[..., object]] = (
@@ -140,15 +143,55 @@ def test_separate_servers_hold_no_worker(name: str, which: str) -> None:
     assert {device.split("/")[0] for device in placement.workers} & set(placement.servers) == set()
 
 
-@pytest.mark.parametrize("name", AGGREGATIONS)
+COMBINATIONS: Mapping[str, tuple[Mapping[str, object], ...]] = {
+    "parameter-server": (
+        {"sync": "async", "sharding": "even"},
+        {"sync": "async", "steps": "shared"},
+        {"sync": "ssp", "staleness": 2},
+        {"sync": "local", "period": 4, "local_after": 2},
+        {"quorum": 1},
+        {"quorum": 2, "late": "apply"},
+    ),
+    "ring": ({"sync": "local", "period": 3, "order": "host"}, {"messages": "composite"}),
+    "tree": ({"sync": "local", "period": 2, "local_after": 1},),
+    "halving-doubling": ({"sync": "local", "period": 2, "local_after": 1},),
+    "hierarchical": (
+        {"outer": "parameter-server", "sharding": "even"},
+        {"outer": "parameter-server", "sync": "async"},
+        {"outer": "parameter-server", "sync": "ssp", "staleness": 1, "inner_period": 2},
+        {"outer": "gossip", "graph": "ring", "sync": "local", "period": 3, "inner_period": 2},
+        {"inner": "halving-doubling", "outer": "tree", "sync": "local", "period": 2, "local_after": 4, "groups": 1},
+    ),
+    "byteps": ({"partition_bytes": 1},),
+    "gossip": (
+        {"sync": "async", "graph": "ring"},
+        {"sync": "local", "graph": "line", "period": 2, "local_after": 1},
+    ),
+    "grouped-ssp": ({"groups": 1, "staleness": 0, "period": 1, "sharding": "even"},),
+    "ashl": ({"k": 8.0, "sharding": "even"},),
+    "esync": ({"margin_s": 0.0, "sharding": "even"},),
+}
+"""Parameters that each view allows, beside the defaults."""
+
+AGGREGATION_CASES = [(name, {}) for name in AGGREGATIONS] + [
+    (name, dict(parameters)) for name, combinations in COMBINATIONS.items() for parameters in combinations
+]
+
+
+def servers_in(tree: Group) -> set[str]:
+    return set(tree.servers).union(*(servers_in(member) for member in tree.members if isinstance(member, Group)))
+
+
+@pytest.mark.parametrize(("name", "parameters"), AGGREGATION_CASES, ids=str)
 @pytest.mark.parametrize("which", AGGREGATION_VIEWS)
-def test_aggregation_is_valid_and_pure(name: str, which: str) -> None:
+def test_aggregation_is_valid_and_pure(name: str, parameters: dict[str, object], which: str) -> None:
     seen = AGGREGATION_VIEWS[which]
     before = copy.deepcopy((seen.ranks, seen.servers))
-    tree = aggregate(job(aggregation=PolicyChoice(policy=name)), seen)  # checks the answer
-    assert aggregate(job(aggregation=PolicyChoice(policy=name)), seen) == tree
+    choice = PolicyChoice(policy=name, parameters=arguments("aggregation", name, parameters))
+    tree = aggregate(job(aggregation=choice), seen)  # checks the answer
+    assert aggregate(job(aggregation=choice), seen) == tree
     assert sorted(ranks_of(tree)) == list(range(len(seen.ranks)))
-    assert bool(tree.servers) == AGGREGATIONS[name].needs_servers
+    assert bool(servers_in(tree)) == has_servers(name, choice.parameters)
     assert (seen.ranks, seen.servers) == before
 
 
@@ -174,6 +217,7 @@ def run_of(n_steps: int, n_ranks: int, spread: int) -> JobRun:
         hosts=tuple(f"h{i}" for i in range(n_ranks)),
         step_times=(known,) * n_ranks,
         trace=trace,
+        efficiency=Efficiency(min_steps=1000, noise_batch=2000, target="t", source="s", basis="assumed"),
     )
 
 
@@ -190,6 +234,7 @@ TRACES = {
 def test_metric_is_a_finite_number_and_pure(name: str, which: str) -> None:
     metric, run = METRICS[name], TRACES[which]
     value = metric.function(run)
+    assert value is not None
     assert math.isfinite(value)
     assert value >= 0.0
     assert metric.function(run) == value

@@ -8,7 +8,7 @@ from hetsim.aggregation.shape import mistyped
 from hetsim.contracts import AggregationView
 from hetsim.errors import PolicyError
 from hetsim.lookup import ask
-from hetsim.model.aggregation import Group
+from hetsim.model.aggregation import Group, Rank
 from hetsim.model.job import Job
 
 GIVEN = "tree"
@@ -48,7 +48,16 @@ def aggregate(job: Job, view: AggregationView) -> Group:
             raise PolicyError(*names, str(flaw))
     for flaw in flaws_of(tree, len(view.ranks), view.servers, [rank.host for rank in view.ranks]):
         raise PolicyError(*names, str(flaw))
+    if job.compression is not None and job.compression.kind == "top-k" and not _takes_sparse(tree):
+        message = "top-k gradients go to parameter servers, or round a ring of all ranks: elsewhere no sum is as sparse"
+        raise PolicyError(*names, message)
     return tree
+
+
+def _takes_sparse(tree: Group) -> bool:
+    """Return whether gradients with indices can be combined: a server adds them, and a ring gathers them."""
+    is_flat = all(isinstance(member, Rank) for member in tree.members)
+    return is_flat and (tree.architecture == "parameter-server" or (tree.architecture, tree.sync) == ("ring", "bsp"))
 
 
 def _with_hosts(group: Group, hosts: tuple[str, ...]) -> Group:

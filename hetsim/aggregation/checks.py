@@ -2,54 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import get_args
 
+from hetsim.aggregation.flaws import Flaw, Steps, path_of
+from hetsim.aggregation.schemes import scheme_flaws
 from hetsim.lookup import unknown
-from hetsim.model.aggregation import Architecture, Group, Messages, Rank, Sharding, Sync
-
-Steps = tuple[str | int, ...]
-"""Fields and positions from the root of a tree to a node."""
-
-
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """Something that is wrong with a tree.
-
-    Parameters
-    ----------
-    steps : Steps
-        Where, such as ``("members", 1, "servers")``.
-    message : str
-        What.
-    """
-
-    steps: Steps
-    message: str
-
-    def __str__(self) -> str:
-        return f"{path_of(self.steps)}: {self.message}"
-
-
-def path_of(steps: Steps) -> str:
-    """Return where a node is, as messages say it.
-
-    Parameters
-    ----------
-    steps : Steps
-        From the root.
-
-    Returns
-    -------
-    str
-        A path that begins with ``aggregation``.
-
-    Examples
-    --------
-    >>> path_of(("members", 1, "servers"))
-    'aggregation.members[1].servers'
-    """
-    return "aggregation" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+from hetsim.model import aggregation as words
+from hetsim.model.aggregation import Group, Rank
 
 
 def flaws_of(tree: Group, n_ranks: int, servers: Sequence[str], others: Sequence[str] = ()) -> Iterator[Flaw]:
@@ -71,18 +30,19 @@ def flaws_of(tree: Group, n_ranks: int, servers: Sequence[str], others: Sequence
     Flaw
         From the root down.
     """
+    unknown_words = list(_vocabulary(tree, ()))
+    yield from unknown_words
     yield from _groups(tree, (), servers, others)
+    if not unknown_words:
+        yield from scheme_flaws(tree)
     yield from _ranks(tree, n_ranks)
 
 
 def _groups(group: Group, at: Steps, servers: Sequence[str], others: Sequence[str]) -> Iterator[Flaw]:
-    unknown_words = list(_vocabulary(group, at))
-    yield from unknown_words
-    if not unknown_words:
-        if group.architecture == "parameter-server":
-            yield from _serving(group, at, servers, others)
-        else:
-            yield from _serverless(group, at)
+    if group.architecture == "parameter-server":
+        yield from _serving(group, at, servers, others)
+    elif group.architecture in get_args(words.Architecture):
+        yield from _serverless(group, at)
     if not group.members:
         yield Flaw((*at, "members"), "an empty group has nothing to combine")
     for position, member in enumerate(group.members):
@@ -95,13 +55,19 @@ def _groups(group: Group, at: Steps, servers: Sequence[str], others: Sequence[st
 
 def _vocabulary(group: Group, at: Steps) -> Iterator[Flaw]:
     for field, value, choices in (
-        ("architecture", group.architecture, get_args(Architecture)),
-        ("sync", group.sync, get_args(Sync)),
-        ("sharding", group.sharding, get_args(Sharding)),
-        ("messages", group.messages, get_args(Messages)),
+        ("architecture", group.architecture, get_args(words.Architecture)),
+        ("sync", group.sync, get_args(words.Sync)),
+        ("late", group.late, get_args(words.Late)),
+        ("steps", group.steps, get_args(words.Steps)),
+        ("graph", group.graph, get_args(words.Graph)),
+        ("sharding", group.sharding, get_args(words.Sharding)),
+        ("messages", group.messages, get_args(words.Messages)),
     ):
         if not isinstance(value, tuple) and value not in choices:
             yield Flaw((*at, field), unknown(field, str(value), choices))
+    for position, member in enumerate(group.members):
+        if isinstance(member, Group):
+            yield from _vocabulary(member, (*at, "members", position))
 
 
 def _serverless(group: Group, at: Steps) -> Iterator[Flaw]:

@@ -6,15 +6,22 @@ from hetsim.contracts import AggregationView
 from hetsim.model.aggregation import Group, Rank
 
 
-def halving_doubling(view: AggregationView, *, sync: Literal["bsp"] = "bsp") -> Group:
+def halving_doubling(
+    view: AggregationView, *, sync: Literal["bsp", "local"] = "bsp", period: int = 1, local_after: int = 0
+) -> Group:
     """Combine gradients by recursive halving and doubling, in 2 lg n rounds, as MPI libraries and Gloo do.
 
     Parameters
     ----------
     view : AggregationView
         What may be seen.
-    sync : {"bsp"}
-        Bulk-synchronous: every step waits for all workers.
+    sync : {"bsp", "local"}
+        Gradients of every step, for which each waits for all workers; or parameters, after a number of local steps.
+    period : int
+        Of sync local: steps between two exchanges, each of which moves as many bytes as one of gradients does
+        (local SGD: Stich 2019, arXiv 1805.09767).
+    local_after : int
+        Of sync local: so many first steps exchange gradients (post-local SGD: Lin et al. 2020, arXiv 1808.07217).
 
     Returns
     -------
@@ -22,4 +29,4 @@ def halving_doubling(view: AggregationView, *, sync: Literal["bsp"] = "bsp") -> 
         All ranks in one group.
     """
     ranks = tuple(Rank(index) for index in range(len(view.ranks)))
-    return Group(members=ranks, architecture="halving-doubling", sync=sync)
+    return Group(members=ranks, architecture="halving-doubling", sync=sync, period=period, local_after=local_after)

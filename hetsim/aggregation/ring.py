@@ -10,7 +10,9 @@ from hetsim.model.aggregation import Group, Rank
 def ring(
     view: AggregationView,
     *,
-    sync: Literal["bsp"] = "bsp",
+    sync: Literal["bsp", "local"] = "bsp",
+    period: int = 1,
+    local_after: int = 0,
     order: Literal["rank", "host"] = "rank",
     messages: Literal["auto", "rounds", "composite"] = "auto",
 ) -> Group:
@@ -20,8 +22,13 @@ def ring(
     ----------
     view : AggregationView
         What may be seen.
-    sync : {"bsp"}
-        Bulk-synchronous: every step waits for all workers.
+    sync : {"bsp", "local"}
+        Gradients of every step, for which each waits for all workers; or parameters, after a number of local steps.
+    period : int
+        Of sync local: steps between two exchanges, each of which moves as many bytes as one of gradients does
+        (local SGD: Stich 2019, arXiv 1805.09767).
+    local_after : int
+        Of sync local: so many first steps exchange gradients (post-local SGD: Lin et al. 2020, arXiv 1808.07217).
     order : {"rank", "host"}
         Around the ring by rank, or with the ranks of each host side by side, hosts in the order of their first rank:
         then each host sends to one other host only.
@@ -38,4 +45,11 @@ def ring(
         members = tuple(rank for ranks in ranks_by_host(view).values() for rank in ranks)
     else:
         members = tuple(Rank(index) for index in range(len(view.ranks)))
-    return Group(members=members, architecture="ring", sync=sync, messages=messages)
+    return Group(
+        members=members,
+        architecture="ring",
+        sync=sync,
+        period=period,
+        local_after=local_after,
+        messages=messages,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from hetsim.aggregation.checks import Flaw, Steps
+from hetsim.aggregation.flaws import Flaw, Steps
 from hetsim.model.aggregation import Group
 
 MAX_DEPTH: Final = 64

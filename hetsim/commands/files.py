@@ -45,8 +45,8 @@ def check(scenarios: tuple[str, ...]) -> None:
 def list_command(kind: str | None) -> None:
     """List what a scenario can name.
 
-    KIND is devices, links, meshes, transports, models, datasets, profiles, placements, aggregations, metrics,
-    topologies or scenarios.
+    KIND is devices, links, meshes, transports, models, datasets, profiles, convergence, placements,
+    aggregations, metrics, topologies or scenarios.
     """
     from hetsim.report.listing import listing
 

@@ -1,61 +1,15 @@
 """A rank or server as a SimPy process that interprets its program."""
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from simpy.events import Event
 
-from hetsim.engine.clock import Clock
+from hetsim.engine.actions import Action, Machine, Own, action_of
 from hetsim.engine.recorder import RankRecorder, TransferRecorder
-from hetsim.engine.resources import ITERATION_BITS, Activity, Latency, Order, Shared, Usage
-from hetsim.engine.settle import Settlement
-from hetsim.model.plan import Delay, Flow, Program, Push, Wait, Work, usage_of
+from hetsim.engine.resources import ITERATION_BITS
+from hetsim.model.plan import Ask, Choose, Decisions, Every, Program, Take, Work
 from hetsim.model.result import IntArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """What all programs share.
-
-    Parameters
-    ----------
-    env : Clock
-        Clock, in ticks.
-    settlement : Settlement
-        The batch of each tick.
-    resources : tuple of Shared, shape (n_resources,)
-        In the order of the plan.
-    latency : Latency
-        The delay of every way.
-    kinds : mapping of Usage to int
-        Index of each usage.
-    """
-
-    env: Clock
-    settlement: Settlement
-    resources: tuple[Shared, ...]
-    latency: Latency
-    kinds: Mapping[Usage, int]
-
-
-class Action(Protocol):
-    """An instruction of one program, with all that stays the same from one iteration to the next.
-
-    Parameters
-    ----------
-    done : int
-        Flows that ended, or ticks of work done.
-    """
-
-    done: int
-
-    def begin(self, iteration: int, now: int) -> Event | None:
-        """Do it, and return what the program has to wait for."""
-
-    def waits_for(self, iteration: int) -> str:
-        """Say what the program waits for."""
 
 
 class Interpreter:
@@ -69,12 +23,17 @@ class Interpreter:
         What to do.
     first : int
         Number of the program's first instruction among all instructions of the plan.
-    work_ticks : mapping of int to sequence of float, shape (n_iterations,)
-        Drawn duration of each `Work`, by position in the body.
+    draws : mapping of int to sequence of float, shape (n_iterations,)
+        Drawn durations of each `Work`, or which instruction each `Choose` chooses, by position in the body.
     recorder : RankRecorder or None
         None for a server.
     transfers : TransferRecorder or None
         None where they count for no rank.
+
+    Attributes
+    ----------
+    updates : list of int
+        Ticks at which iterations ended, of a clock.
     """
 
     def __init__(
@@ -82,26 +41,29 @@ class Interpreter:
         machine: Machine,
         program: Program,
         first: int,
-        work_ticks: Mapping[int, Sequence[float]],
+        draws: Mapping[int, Sequence[float]],
         *,
         recorder: RankRecorder | None,
         transfers: TransferRecorder | None,
     ) -> None:
         self.program = program
+        self.updates: list[int] = []
         self._env = machine.env
         self._settlement = machine.settlement
         self._recorder = recorder
+        self._own = Own(recorder=recorder, transfers=transfers)
+        self._draws = draws
         self._actions = [
-            _Send(machine, instruction, (first + position) << ITERATION_BITS, transfers)
-            if isinstance(instruction, Flow)
-            else _action(
-                machine, instruction, (first + position) << ITERATION_BITS, work_ticks.get(position, ()), recorder
-            )
+            action_of(machine, instruction, (first + position) << ITERATION_BITS, self._own, draws.get(position, ()))
             for position, instruction in enumerate(program.body)
         ]
         self._iteration = 0
         self._waiting: Action | None = None
-        self.process = machine.env.process(self._run())
+        self._has_exchanged = False
+        deciders = [instruction.decider for instruction in program.body if isinstance(instruction, Ask)]
+        self._decisions = machine.decisions[deciders[0]] if deciders else None
+        jumps = any(isinstance(instruction, Every | Choose | Take | Ask) for instruction in program.body)
+        self.process = machine.env.process(self._run_with_jumps() if jumps else self._run())
 
     @property
     def waits_for(self) -> str:
@@ -109,13 +71,18 @@ class Interpreter:
         return "" if self._waiting is None else self._waiting.waits_for(self._iteration)
 
     @property
+    def collected(self) -> list[list[int]]:
+        """Gradients that each `Collect` took."""
+        return self._own.collected
+
+    @property
     def done(self) -> IntArray:
         """Flows that ended, or ticks of work done, of each instruction, shape (n_instructions,)."""
         return np.array([action.done for action in self._actions], dtype=np.int64)
 
     def _run(self) -> Generator[Event, object, None]:
-        """Interpret the program."""
-        env, actions, recorder = self._env, self._actions, self._recorder
+        """Interpret a program that does all its instructions."""
+        env, actions = self._env, self._actions
         now = env.tick
         for iteration in range(self.program.n_iterations):
             self._iteration = iteration
@@ -125,178 +92,75 @@ class Interpreter:
                     self._waiting = action
                     yield event
                     now = env.tick
-            if recorder is not None:
-                recorder.end_step(iteration, now)
-            if not self.program.is_background:
-                self._settlement.n_iterations += 1
+            self._end_iteration(iteration, now)
+        self._end()
+
+    def _run_with_jumps(self) -> Generator[Event, object, None]:
+        """Interpret any program."""
+        env, actions, body, n = self._env, self._actions, self.program.body, len(self._actions)
+        now = env.tick
+        for iteration in range(self.program.n_iterations):
+            self._iteration = iteration
+            position = 0
+            if self._decisions is not None and not self._may_begin(self._decisions):
+                break
+            while position < n:
+                instruction, following = body[position], position + 1
+                if isinstance(instruction, Every | Ask):
+                    position = following + self._n_passed(instruction, iteration, now)
+                    continue
+                if isinstance(instruction, Choose):
+                    following += len(instruction.shares)
+                    position += 1 + int(self._draws[position][iteration])
+                if self._decisions is not None and isinstance(body[position], Work):
+                    self._decisions.began(self.program.rank, now)
+                event = actions[position].begin(iteration, now)
+                if event is not None:
+                    self._waiting = actions[position]
+                    yield event
+                    now = env.tick
+                if isinstance(instruction, Take) and not self._has_taken():
+                    self._end()
+                    return
+                position = following
+            self._end_iteration(iteration, now)
+        self._end()
+
+    def _n_passed(self, guard: Every | Ask, iteration: int, now: int) -> int:
+        """Return over how many instructions a program passes."""
+        if isinstance(guard, Every):
+            return 0 if guard.holds(iteration) else guard.n_instructions
+        assert self._decisions is not None
+        self._has_exchanged = self._decisions.exchanges(self.program.rank, now)
+        self._own.n_rounds += self._has_exchanged
+        return 0 if self._has_exchanged else guard.n_instructions
+
+    def _may_begin(self, decisions: Decisions) -> bool:
+        """Begin a step, unless the last round has ended."""
+        if self._has_exchanged and decisions.is_over():
+            return False
+        self._begin_open_step()
+        return True
+
+    def _has_taken(self) -> bool:
+        """Begin a step with the token that was asked for, unless no more will come."""
+        if self._own.is_over:
+            return False
+        self._begin_open_step()
+        return True
+
+    def _begin_open_step(self) -> None:
+        if self._recorder is not None:
+            self._recorder.add_step()
+
+    def _end_iteration(self, iteration: int, now: int) -> None:
+        if self._recorder is not None:
+            self._recorder.end_step(iteration, now)
+        if self.program.is_clock:
+            self.updates.append(now)
+        if not self.program.is_background:
+            self._settlement.n_iterations += 1
+
+    def _end(self) -> None:
         if not self.program.is_background:
             self._settlement.n_awaited -= 1
-
-
-def _action(
-    machine: Machine,
-    instruction: Work | Wait | Push | Delay,
-    order: Order,
-    ticks: Sequence[float],
-    recorder: RankRecorder | None,
-) -> Action:
-    """Return the action of an instruction whose order in iteration 0 is given."""
-    match instruction:
-        case Work():
-            return _Work(machine, instruction, order, ticks, recorder)
-        case Wait():
-            return _Wait(machine, instruction, order)
-        case Push():
-            return _Push(machine, instruction)
-        case Delay():
-            return _Delay(machine, instruction, order)
-
-
-class _Work:
-    """Use of resources that the program waits for."""
-
-    __slots__ = ("_amounts", "_order", "_recorder", "_settlement", "done", "home", "kind", "ticks")
-
-    def __init__(
-        self, machine: Machine, work: Work, order: Order, amounts: Sequence[float], recorder: RankRecorder | None
-    ) -> None:
-        self.home = machine.resources[work.resources[0]]
-        self.kind = machine.kinds[usage_of(work)]
-        self.ticks = 0
-        self.done = 0
-        self._amounts = amounts
-        self._order = order
-        self._recorder = recorder
-        self._settlement = machine.settlement
-
-    def begin(self, iteration: int, now: int) -> Event:
-        return Activity(self.home, self, self._amounts[iteration], self._order | iteration, now)
-
-    def end(self, activity: Activity, now: int) -> None:
-        self.done += int(activity.amount)
-        if self._recorder is not None:
-            self._recorder.end_work(activity.order - self._order, activity.arrived, now)
-        self._settlement.wake(activity)
-
-    def waits_for(self, _iteration: int) -> str:
-        return f"its work on {self.home.name}"
-
-
-class _Send:
-    """A transfer: its latency, then the bytes, then its signals; the program does not wait for it."""
-
-    __slots__ = (
-        "_changing",
-        "_first",
-        "_latency",
-        "_n_bytes",
-        "_order",
-        "_settlement",
-        "_signals",
-        "_transfers",
-        "done",
-        "home",
-        "kind",
-        "ticks",
-    )
-
-    def __init__(self, machine: Machine, flow: Flow, order: Order, transfers: TransferRecorder | None) -> None:
-        self.home = machine.resources[flow.usage[0][0]] if flow.usage else None
-        self.kind = machine.kinds[flow.usage] if flow.usage else -1
-        self.ticks = flow.latency_ticks
-        self.done = 0
-        self._changing = flow if flow.latency_changes else None
-        self._latency = machine.latency
-        self._first = machine.latency if flow.latency_ticks else self.home
-        self._n_bytes = flow.n_bytes
-        self._order = order
-        self._transfers = transfers
-        self._settlement = machine.settlement
-        self._signals = [machine.settlement.counters[counter] for counter in flow.signals]
-
-    def begin(self, iteration: int, now: int) -> None:
-        if self._transfers is not None:
-            self._transfers.start(iteration, now)
-        if self._changing is not None:
-            self.ticks = self._changing.latency_at(now)
-            self._first = self._latency if self.ticks else self.home
-        if self._first is None:
-            self.end(None, now)
-        else:
-            Activity(self._first, self, self._n_bytes, self._order | iteration, now)
-
-    def end(self, _activity: Activity | None, now: int) -> None:
-        self.done += 1
-        if self._transfers is not None:
-            self._transfers.end(now)
-        for counter in self._signals:
-            self._settlement.push(counter)
-
-    def waits_for(self, _iteration: int) -> str:
-        return ""
-
-
-class _Wait:
-    """A wait for a counter."""
-
-    __slots__ = ("_base", "_counter", "_env", "_order", "_stride")
-    done = 0
-
-    def __init__(self, machine: Machine, wait: Wait, order: Order) -> None:
-        self._env = machine.env
-        self._counter = machine.settlement.counters[wait.counter]
-        self._base = wait.base
-        self._stride = wait.stride
-        self._order = order
-
-    def begin(self, iteration: int, _now: int) -> Event | None:
-        threshold = self._base + self._stride * iteration
-        if self._counter.value >= threshold:
-            return None
-        event = Event(self._env)
-        self._counter.hold(threshold, self._order | iteration, event)
-        return event
-
-    def waits_for(self, iteration: int) -> str:
-        return f"counter {self._counter.name!r} >= {self._base + self._stride * iteration}"
-
-
-class _Push:
-    """A rise of a counter."""
-
-    __slots__ = ("_counter", "_settlement")
-    done = 0
-
-    def __init__(self, machine: Machine, push: Push) -> None:
-        self._settlement = machine.settlement
-        self._counter = machine.settlement.counters[push.counter]
-
-    def begin(self, _iteration: int, _now: int) -> None:
-        self._settlement.push(self._counter)
-
-    def waits_for(self, _iteration: int) -> str:
-        return ""
-
-
-class _Delay:
-    """A wait for a time."""
-
-    __slots__ = ("_latency", "_order", "_settlement", "home", "kind", "ticks")
-    done = 0
-
-    def __init__(self, machine: Machine, delay: Delay, order: Order) -> None:
-        self.home = None
-        self.kind = -1
-        self.ticks = delay.ticks
-        self._latency = machine.latency
-        self._order = order
-        self._settlement = machine.settlement
-
-    def begin(self, iteration: int, now: int) -> Event:
-        return Activity(self._latency, self, 0.0, self._order | iteration, now)
-
-    def end(self, activity: Activity, _now: int) -> None:
-        self._settlement.wake(activity)
-
-    def waits_for(self, _iteration: int) -> str:
-        return "the end of a delay"

@@ -34,6 +34,13 @@ class RankRecorder:
         """
         self.step_end[step] = now
 
+    def add_step(self) -> None:
+        """Note that a step begins of which it was not known that there would be one."""
+        self.step_end.append(-1)
+        self.compute_end.append(0)
+        self.compute.append(0)
+        self.communication.append(0)
+
     def end_work(self, step: int, start: int, now: int) -> None:
         """Note work, from its request to its end.
 
@@ -89,27 +96,31 @@ class TransferRecorder:
                 rank.communication[self._busy_step] += now - self._busy_since
 
 
-def trace_of(recorders: list[RankRecorder]) -> Trace:
+def trace_of(recorders: list[RankRecorder], updates: Sequence[int]) -> Trace:
     """Return the trace of one job.
 
     Parameters
     ----------
     recorders : list of RankRecorder, shape (n_ranks,)
         By rank.
+    updates : sequence of int
+        Ticks of the updates that are not ends of steps.
 
     Returns
     -------
     Trace
         Columns by rank.
     """
+    n_steps = max(len(recorder.step_end) for recorder in recorders)
 
-    def stack(name: str) -> IntArray:
-        by_rank = np.array([getattr(recorder, name) for recorder in recorders], dtype=np.int64)
-        return np.ascontiguousarray(by_rank.T)
+    def stack(name: str, missing: int = 0) -> IntArray:
+        rows = [getattr(recorder, name) for recorder in recorders]
+        return np.array([[*row, *[missing] * (n_steps - len(row))] for row in rows], dtype=np.int64).T.copy()
 
     return Trace(
-        step_end=stack("step_end"),
+        step_end=stack("step_end", -1),
         compute_end=stack("compute_end"),
         compute=stack("compute"),
         communication=stack("communication"),
+        updates=np.array(updates, dtype=np.int64),
     )

@@ -62,7 +62,14 @@ class RecurrencePlan:
             return None
         end = max((int(trace.step_end[-1].max()) for trace in jobs), default=0)
         carried = self._carried.amounts(done)
-        return PlanRun(jobs=tuple(jobs), carried=carried, end=end, n_events=self._recurrence.n_events)
+        return PlanRun(
+            jobs=tuple(jobs),
+            carried=carried,
+            end=end,
+            n_events=self._recurrence.n_events,
+            collected=(),
+            n_dropped=np.zeros(len(self._plan.counters), dtype=np.int64),
+        )
 
     def _run_of(self, part: Part) -> "_SynchronisedRun | _StepsRun":
         constants = find_synchronised(self._plan, part)

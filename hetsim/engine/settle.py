@@ -9,7 +9,7 @@ another settlement.
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 from simpy.events import Event, EventPriority
 
@@ -26,6 +26,13 @@ _LAST = EventPriority(9)
 _ORDER_OF_WAITING = itemgetter(1)
 
 
+class Asking(Protocol):
+    """Who wants something of a counter that others want too."""
+
+    def try_to_serve(self, event: Event) -> bool:
+        """Take it if it is there, let the event happen, and return whether that was so."""
+
+
 class Counter:
     """A number that rises, and who waits for it.
 
@@ -33,14 +40,29 @@ class Counter:
     ----------
     name : str
         For messages.
+
+    Attributes
+    ----------
+    value : int
+        Rises so far; of an accumulator, since gradients were collected last.
+    version : int
+        Of an accumulator: how often gradients were collected.
+    n_dropped : int
+        Pushes to an accumulator at an earlier version.
+    n_taken : int
+        Of a queue of tokens: how many are gone.
     """
 
-    __slots__ = ("name", "value", "waiting")
+    __slots__ = ("asking", "n_dropped", "n_taken", "name", "value", "version", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.value = 0
+        self.version = 0
+        self.n_dropped = 0
+        self.n_taken = 0
         self.waiting: list[tuple[int, Order, Event]] = []
+        self.asking: list[tuple[int, Order, Event, Asking]] = []
 
     def hold(self, threshold: int, order: Order, event: Event) -> None:
         """Let an event wait until the counter is high enough.
@@ -55,6 +77,12 @@ class Counter:
             Triggered then.
         """
         heappush(self.waiting, (threshold, order, event))
+
+    def serve(self) -> None:
+        """Give those who ask what there is for them, who asked first and by order within a batch first."""
+        asking = self.asking
+        while asking and asking[0][3].try_to_serve(asking[0][2]):
+            heappop(asking)
 
 
 class Settlement:
@@ -93,6 +121,8 @@ class Settlement:
         self._starting: list[Activity] = []
         self._done: list[Activity] = []
         self._pushes: list[Counter] = []
+        self._asked: dict[Counter, None] = {}
+        self._n_batches = 0
         self._timers: list[tuple[int, Order, Activity]] = []
         self._next_end = NEVER
         self._pending = NEVER
@@ -137,6 +167,25 @@ class Settlement:
             One of `counters`.
         """
         self._pushes.append(counter)
+        if not self._is_due:
+            self.start()
+
+    def ask(self, counter: Counter, order: Order, event: Event, who: Asking) -> None:
+        """Want something of a counter in the settlement of this tick, or later.
+
+        Parameters
+        ----------
+        counter : Counter
+            One of `counters`.
+        order : Order
+            Of who wants it.
+        event : Event
+            Happens when it is there.
+        who : Asking
+            Takes it.
+        """
+        heappush(counter.asking, (self._n_batches, order, event, who))
+        self._asked[counter] = None
         if not self._is_due:
             self.start()
 
@@ -188,9 +237,10 @@ class Settlement:
         self._woken = False
         if self._changes:
             self._change(now)
+        self._n_batches += 1
         self._complete(now)
-        while self._pushes or self._touched or self._admitted:
-            if self._pushes:
+        while self._pushes or self._asked or self._touched or self._admitted:
+            if self._pushes or self._asked:
                 self._settle_pushes()
             if self._touched:
                 self._grant()
@@ -243,6 +293,12 @@ class Settlement:
             waiting = counter.waiting
             while waiting and waiting[0][0] <= counter.value:
                 ready.append(heappop(waiting))
+            if counter.asking:
+                self._asked[counter] = None
+        if self._asked:
+            asked, self._asked = self._asked, {}
+            for counter in asked:
+                counter.serve()
         if len(ready) > 1:
             ready.sort(key=_ORDER_OF_WAITING)
         for _, _, event in ready:

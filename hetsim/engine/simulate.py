@@ -1,22 +1,26 @@
 """Run a plan on the SimPy engine."""
 
-from collections.abc import Sequence
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import overload
 
 import numpy as np
 
+from hetsim.engine.actions import Machine
 from hetsim.engine.carried import Carried
 from hetsim.engine.clock import Clock, too_long
 from hetsim.engine.fluid import Fluid
-from hetsim.engine.interpreter import Interpreter, Machine
+from hetsim.engine.interpreter import Interpreter
 from hetsim.engine.recorder import RankRecorder, TransferRecorder, trace_of
 from hetsim.engine.resources import Device, Latency, Link, Shared, SharedDevice, Usage
 from hetsim.engine.settle import Settlement
 from hetsim.errors import DeadlockError
-from hetsim.kernels.draws import lognormal_factors
+from hetsim.kernels.draws import attempts, lognormal_factors, uniforms
 from hetsim.kernels.jit import compile_if_many
-from hetsim.model.plan import Flow, Plan, Program, Push, Work, usage_of
-from hetsim.model.result import PlanRun
+from hetsim.model.plan import Ask, Choose, Decider, Decisions, Flow, Plan, Program, Push, Work, usage_of
+from hetsim.model.result import PlanRun, Trace
 from hetsim.plan.checks import check_plan
 from hetsim.units import MAX_TICKS, to_seconds
 
@@ -54,7 +58,9 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
         If the simulation would last longer than the clock can count.
     """
     check_plan(plan)
-    compile_if_many(sum(_n_expected(program) * len(program.body) for program in plan.programs))
+    takers = Counter(program.take for program in plan.programs)
+    n_expected = sum(_n_expected(program, takers[program.take]) * len(program.body) for program in plan.programs)
+    compile_if_many(n_expected)
     env = Clock()
     kinds = _kinds_of(plan)
     fluid = Fluid(
@@ -66,10 +72,15 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
     settlement = Settlement(env, fluid, plan.counters, plan.changes)
     resources = tuple(_KINDS[resource.kind](env, settlement, resource.name) for resource in plan.resources)
     machine = Machine(
-        env=env, settlement=settlement, resources=resources, latency=Latency(env, settlement, "latency"), kinds=kinds
+        env=env,
+        settlement=settlement,
+        resources=resources,
+        latency=Latency(env, settlement, "latency"),
+        kinds=kinds,
+        decisions=_decisions_of(plan),
     )
     recorders = {
-        (program.job, program.rank): RankRecorder(program.n_iterations)
+        (program.job, program.rank): RankRecorder(0 if program.is_open else program.n_iterations)
         for program in plan.programs
         if program.rank >= 0
     }
@@ -82,7 +93,7 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
                 machine,
                 program,
                 first,
-                _work_ticks(program, seed, replication),
+                _draws_of(program, seed, replication),
                 recorder=recorders.get((program.job, program.rank)),
                 transfers=TransferRecorder(counted) if counted else None,
             )
@@ -94,15 +105,45 @@ def simulate(plan: Plan, *, seed: int, replication: int) -> PlanRun:
     env.run()
     _check_ended(interpreters, plan, fluid, env.tick)
     jobs = tuple(
-        trace_of([recorder for (owner, _), recorder in recorders.items() if owner == job])
+        trace_of(
+            [recorder for (owner, _), recorder in recorders.items() if owner == job],
+            [tick for interpreter in interpreters if interpreter.program.job == job for tick in interpreter.updates],
+        )
         for job in range(len(plan.jobs))
     )
     return PlanRun(
         jobs=jobs,
         carried=Carried(plan).amounts(np.concatenate([interpreter.done for interpreter in interpreters])),
-        end=max((int(trace.step_end.max(initial=0)) for trace in jobs), default=0),
+        end=end_of(jobs),
         n_events=settlement.n_events,
+        collected=tuple(
+            np.array(counts, dtype=np.int64) for interpreter in interpreters for counts in interpreter.collected
+        ),
+        n_dropped=np.array([counter.n_dropped for counter in settlement.counters], dtype=np.int64),
     )
+
+
+def end_of(jobs: Sequence[Trace]) -> int:
+    """Return when the last job ended.
+
+    Parameters
+    ----------
+    jobs : sequence of Trace
+        Of one run.
+
+    Returns
+    -------
+    int
+        Tick of the last end of a step, or of the last update.
+    """
+    ends = [max(int(trace.step_end.max(initial=0)), int(trace.updates.max(initial=0))) for trace in jobs]
+    return max(ends, default=0)
+
+
+def _decisions_of(plan: Plan) -> dict[Decider, Decisions]:
+    """Let each decider of a plan begin."""
+    asks = (entry for program in plan.programs for entry in program.body if isinstance(entry, Ask))
+    return {decider: decider.begin() for decider in dict.fromkeys(ask.decider for ask in asks)}
 
 
 def _kinds_of(plan: Plan) -> dict[Usage, int]:
@@ -111,17 +152,19 @@ def _kinds_of(plan: Plan) -> dict[Usage, int]:
     return {usage: index for index, usage in enumerate(dict.fromkeys(usage for usage in usages if usage))}
 
 
-def _n_expected(program: Program) -> int:
-    """Return how many iterations a program is likely to have."""
-    return min(program.n_iterations, _N_TRANSFERS) if program.is_background else program.n_iterations
+def _n_expected(program: Program, n_alike: int) -> int:
+    """Return how many iterations a program is likely to have, with so many that take the same tokens."""
+    if program.take:
+        return program.n_iterations // n_alike
+    return min(program.n_iterations, _N_TRANSFERS) if program.is_background or program.is_open else program.n_iterations
 
 
 class _Endless(Sequence[float]):
-    """Durations of a work that nobody waits for, drawn when they are asked for: most never are."""
+    """Draws of a program of which nobody knows how many iterations it will have, made when they are asked for."""
 
-    def __init__(self, work: Work, seed: int, replication: int) -> None:
-        self._work, self._key = work, (seed, replication)
-        self._drawn: list[float] = []
+    def __init__(self, draw: Callable[[int], Sequence[float]]) -> None:
+        self._draw = draw
+        self._drawn: Sequence[float] = []
 
     def __len__(self) -> int:
         return len(self._drawn)
@@ -133,31 +176,57 @@ class _Endless(Sequence[float]):
     def __getitem__(self, index: int | slice) -> float | Sequence[float]:
         assert isinstance(index, int), index
         if index >= len(self._drawn):
-            work, n = self._work, 2 * (index + 1)
-            factors = lognormal_factors(*self._key, work.stream, n, work.jitter_cv) if work.jitter_cv else np.ones(n)
-            self._drawn = np.ceil(work.ticks * factors).tolist()
+            self._drawn = self._draw(2 * (index + 1))
         return self._drawn[index]
 
 
-def _work_ticks(program: Program, seed: int, replication: int) -> dict[int, Sequence[float]]:
-    """Draw the duration of each work of each iteration, rounded up to a tick."""
+def _draws_of(program: Program, seed: int, replication: int) -> dict[int, Sequence[float]]:
+    """Draw the duration of each work of each iteration, rounded up to a tick, and what is chosen."""
     drawn: dict[int, Sequence[float]] = {}
-    for position, work in enumerate(program.body):
-        if not isinstance(work, Work):
+    for position, instruction in enumerate(program.body):
+        if not isinstance(instruction, Work | Choose):
             continue
-        if program.is_background:
-            drawn[position] = _Endless(work, seed, replication)
+        draw = functools.partial(_drawn, instruction, seed, replication)
+        if program.is_background or program.is_open:
+            drawn[position] = _Endless(draw)
             continue
-        factors = (
-            lognormal_factors(seed, replication, work.stream, program.n_iterations, work.jitter_cv)
-            if work.jitter_cv > 0.0
-            else np.ones(program.n_iterations)
-        )
-        ticks = np.ceil(work.ticks * factors)
-        if ticks.sum() >= MAX_TICKS:
+        drawn[position] = draw(program.n_iterations)
+        if isinstance(instruction, Work) and sum(drawn[position]) >= MAX_TICKS:
             raise too_long(0)
-        drawn[position] = ticks.tolist()
     return drawn
+
+
+def _drawn(instruction: Work | Choose, seed: int, replication: int, n: int) -> list[float]:
+    """Return the first n draws: ticks of work, or numbers of what is chosen."""
+    if isinstance(instruction, Choose):
+        chosen = np.zeros(n)
+        uniform = uniforms(seed, replication, instruction.stream, n)
+        for bound in bounds_of(instruction):
+            chosen += uniform >= bound
+        return list(chosen.tolist())
+    work = instruction
+    factors = lognormal_factors(seed, replication, work.stream, n, work.jitter_cv) if work.jitter_cv > 0.0 else 1.0
+    ticks = np.broadcast_to(np.float64(work.ticks), n)
+    if work.success < 1.0:
+        uniform = uniforms(seed, replication, work.success_stream, n).tolist()
+        ticks = ticks * np.array([float(attempts(p, work.success)) for p in uniform])
+    return list(np.broadcast_to(np.ceil(ticks * factors), n).tolist())
+
+
+def bounds_of(choose: Choose) -> list[float]:
+    """Return from which uniform number on each instruction but the first is chosen.
+
+    Parameters
+    ----------
+    choose : Choose
+        Of n instructions.
+
+    Returns
+    -------
+    list of float, shape (n - 1,)
+        Ascending.
+    """
+    return list(itertools.accumulate(choose.shares[:-1]))
 
 
 def _check_ended(interpreters: list[Interpreter], plan: Plan, fluid: Fluid, now: int) -> None:

@@ -17,10 +17,11 @@ from hetsim.experiment.execute import Outcome, Progress, Setup, execute
 from hetsim.experiment.fingerprint import fingerprint
 from hetsim.experiment.inputs import inputs
 from hetsim.experiment.measured import Measured, MeasuredRow, linear_scaling, measured_rows
-from hetsim.experiment.points import compare_rows, mean_of, points_of, values_of
+from hetsim.experiment.points import compare_rows, mean_of, points_of, synchronization_of, values_of
 from hetsim.experiment.result import Result, point_content
 from hetsim.lookup import find
 from hetsim.metrics.table import METRICS
+from hetsim.model.result import Record
 from hetsim.scenario.build import build_cluster, build_jobs
 from hetsim.scenario.load import Scenario, load
 from hetsim.scenario.paths import canonical
@@ -93,7 +94,8 @@ def compare(
         Values to try by field path, instead of the scenario's own ``compare:`` section. However a path is spelt, the
         labels of the comparison name items of lists by their names.
     metric : str, optional
-        What to compare, a name of `hetsim.metrics.table.METRICS`; left out, the training time, or what was measured.
+        What to compare, a name of `hetsim.metrics.table.METRICS`. Left out: what was measured; or the time to accuracy
+        where points differ in synchronization and it is known; else the training time.
     seed : int, optional
         Instead of the scenario's own.
     processes : int
@@ -119,8 +121,9 @@ def compare(
     """
     loaded = _loaded(scenario)
     chosen, measured = _axes(loaded, axes)
-    metric = metric or (measured.metric if measured else "train_time_s")
-    find(METRICS, metric, "metric")
+    wanted = metric or (measured.metric if measured else "")
+    if wanted:
+        find(METRICS, wanted, "metric")
     points = measured.points if measured else points_of(chosen)
     if seed is not None and "seed" in points[0]:
         raise ScenarioError([Issue(path="seed", message="the points have seeds of their own: leave the other one out")])
@@ -129,7 +132,9 @@ def compare(
     with reads() as seen:
         setups = [_build(point) for point in scenarios]
     outcomes = execute(setups, processes=processes, on_progress=on_progress)
-    rows = compare_rows(points, [outcome.record for outcome in outcomes], metric)
+    records = [outcome.record for outcome in outcomes]
+    metric = wanted or _usual_metric(records)
+    rows = compare_rows(points, records, metric)
     is_measured = measured is not None and metric == measured.metric
     content = {"scenario": point_content(base), "points": list(points), "metric": metric}
     results = zip(scenarios, setups, outcomes, strict=True)
@@ -147,6 +152,16 @@ def compare(
         measured=_held_against(measured, scenarios, outcomes) if measured and is_measured else (),
         measured_job=scenarios[0].document.jobs[measured.job].name if measured else "",
     )
+
+
+def _usual_metric(records: Sequence[Record]) -> str:
+    """Return what records are compared by if nobody says: by samples only where every sample is worth the same."""
+    runs = [run for record in records for run in record.jobs]
+    kinds: dict[str, set[str]] = {}
+    for run in runs:
+        kinds.setdefault(run.job, set()).add(synchronization_of(run))
+    differ = any(len(kind) > 1 for kind in kinds.values())
+    return "time_to_accuracy_s" if differ and all(run.efficiency for run in runs) else "train_time_s"
 
 
 def _loaded(scenario: Source) -> Scenario:

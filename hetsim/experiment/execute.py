@@ -9,6 +9,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast, get_args
 
+import numpy as np
+
 from hetsim.aggregation.aggregate import aggregate
 from hetsim.aggregation.find import find_aggregator
 from hetsim.aggregation.view import build_view as build_aggregation_view
@@ -17,11 +19,11 @@ from hetsim.engine.simulate import simulate
 from hetsim.errors import HetsimError, Issue, ScenarioError, SimulationError, WorkerError
 from hetsim.experiment.pool import no_interrupt, workers
 from hetsim.kernels.draws import stream_key, uniforms
-from hetsim.model.aggregation import Group, Sharding
+from hetsim.model.aggregation import Group, Sharding, simplified
 from hetsim.model.cluster import Cluster
 from hetsim.model.job import Job
-from hetsim.model.plan import Plan
-from hetsim.model.result import JobRun, LinkRun, PlanRun, Record, Trace
+from hetsim.model.plan import Collect, Plan
+from hetsim.model.result import FloatArray, JobRun, LinkRun, PlanRun, Record, Trace
 from hetsim.network.routes import Routes
 from hetsim.placement.capacity import host_bytes
 from hetsim.placement.place import place
@@ -252,7 +254,9 @@ def replicate(setup: Setup, routes: Routes, replication: int) -> Outcome:
     plan = lower(setup.cluster, routes, placed, seed=setup.seed, replication=replication)
     run = _run(plan, setup, replication)
     hosts = {device.name: device.host for device in setup.cluster.devices}
-    jobs = tuple(_job_run(item, trace, hosts, replication) for item, trace in zip(placed, run.jobs, strict=True))
+    gradients = [_n_gradients(plan, run, job) for job in range(len(placed))]
+    traces = zip(placed, run.jobs, gradients, strict=True)
+    jobs = tuple(_job_run(item, trace, taken, hosts, replication) for item, trace, taken in traces)
     record = Record(jobs=jobs, links=_link_runs(plan, run, replication))
     return Outcome(record=record, choices=plan.choices, warnings=plan.warnings)
 
@@ -311,8 +315,10 @@ def _shards(job: Job) -> tuple[float, ...]:
     return shard_bytes(job.variables, job.n_servers, cast("Sharding", sharding))
 
 
-def _job_run(placed: PlacedJob, trace: Trace, hosts: Mapping[str, str], replication: int) -> JobRun:
-    if not trace.step_end.any():
+def _job_run(
+    placed: PlacedJob, trace: Trace, n_gradients: FloatArray, hosts: Mapping[str, str], replication: int
+) -> JobRun:
+    if not np.any(trace.step_end > 0):
         message = f"job {placed.job.name!r} took no time at all, so its rates are undefined: give it some compute time"
         raise SimulationError(message, 0.0)
     return JobRun(
@@ -323,7 +329,20 @@ def _job_run(placed: PlacedJob, trace: Trace, hosts: Mapping[str, str], replicat
         hosts=tuple(hosts[device] for device in placed.placement.workers),
         step_times=placed.step_times,
         trace=trace,
+        tree=simplified(placed.tree),
+        n_gradients=n_gradients,
+        accumulate=placed.job.accumulate,
+        skips=placed.job.slots is not None and placed.job.slots.unfinished == "skip",
+        compression=placed.job.compression,
+        efficiency=placed.job.convergence,
     )
+
+
+def _n_gradients(plan: Plan, run: PlanRun, job: int) -> FloatArray:
+    """Return how many gradients each update of a job took, mean over its servers; empty where nobody collects any."""
+    owners = [program.job for program in plan.programs for entry in program.body if isinstance(entry, Collect)]
+    counts = [taken for owner, taken in zip(owners, run.collected, strict=True) if owner == job]
+    return np.mean(counts, axis=0) if counts else np.zeros(0)
 
 
 def _link_runs(plan: Plan, run: PlanRun, replication: int) -> tuple[LinkRun, ...]:

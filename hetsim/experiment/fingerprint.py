@@ -59,6 +59,7 @@ def _catalog_rows(setup: Setup) -> Iterable[object]:
     yield from ([link.bytes_per_s, link.latency_s, link.source] for link in cluster.links)
     yield from (dataclasses.asdict(job.dataset) for job in setup.jobs if job.dataset is not None)
     yield from (repr(job.transport) for job in setup.jobs if job.transport.name != IDEAL.name)
+    yield from (repr(job.convergence) for job in setup.jobs if job.convergence is not None)
     models = {job.workload.name for job in setup.jobs if isinstance(job.workload, Model)}
     devices = {spec.name for spec in specs}
     yield from (

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hetsim.catalog.convergence import figures as convergence_figures
 from hetsim.catalog.transports import figures
 from hetsim.experiment.execute import Setup
+from hetsim.metrics.efficiency import DELAY_SOURCE
 from hetsim.model.cluster import IDLE, Host, Link
 from hetsim.model.job import Job
 from hetsim.model.result import JobRun, Record
@@ -15,6 +17,7 @@ from hetsim.units import format_iec, format_si
 
 GIVEN = "given in the scenario"
 CATALOG = "catalog"
+BOUND = "shape of a bound, its constant taken as one"
 STEP_TIME = "step time of"
 """How the names of inputs begin that say how long a step takes."""
 
@@ -54,7 +57,7 @@ def inputs(setup: Setup, record: Record) -> tuple[Input, ...]:
     Returns
     -------
     tuple of Input
-        Step times, devices, servers, links, background load and jitter, in the order of jobs and hosts.
+        Step times, devices, servers, links, background load, jitter and convergence, in the order of jobs and hosts.
     """
     found: list[Input] = []
     jobs = {job.name: job for job in setup.jobs}
@@ -65,6 +68,8 @@ def inputs(setup: Setup, record: Record) -> tuple[Input, ...]:
     found += _background([host.name for host in setup.cluster.hosts if _is_busy(host)])
     found += [_transport(job) for job in setup.jobs if job.transport.name != IDEAL.name]
     found += [_jitter(job) for job in setup.jobs if job.jitter_cv > 0.0]
+    for job in setup.jobs:
+        found += _convergence(job)
     return tuple(dict.fromkeys(found))
 
 
@@ -129,6 +134,23 @@ def _transport(job: Job) -> Input:
 def _jitter(job: Job) -> Input:
     name = f"jitter of {job.name}: lognormal, coefficient of variation {job.jitter_cv:g}"
     return Input(input=name, basis="assumed", method=GIVEN, source="scenario")
+
+
+def _convergence(job: Job) -> Iterator[Input]:
+    known = job.convergence
+    if known is None:
+        return
+    name = f"convergence of {job.name} to {known.target}: {convergence_figures(known)}"
+    yield Input(input=name, basis=known.basis, method=known.method or GIVEN, source=known.source)
+    factor, exponent = known.delay_factor, known.delay_exponent
+    name = f"cost of delay of {job.name}: {factor:g} x (mean delay in updates) ^ {exponent:g} of the noiseless part"
+    is_default = factor == exponent == 1.0
+    yield Input(
+        input=name,
+        basis="assumed",
+        method=BOUND if is_default else GIVEN,
+        source=DELAY_SOURCE if is_default else "scenario",
+    )
 
 
 def count_by_basis(found: Iterable[Input]) -> dict[str, int]:

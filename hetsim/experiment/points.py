@@ -5,9 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from hetsim.errors import Issue, ScenarioError
 from hetsim.experiment.statistics import Estimate, mean_interval, speedup
+from hetsim.metrics.clients import round_period
+from hetsim.metrics.steps import is_in_step
 from hetsim.metrics.table import METRICS
-from hetsim.model.result import Record
+from hetsim.model.aggregation import Group
+from hetsim.model.result import JobRun, Record
 
 _DECISIONS: Final = (".placement", ".aggregation")
 """Axes below these fields are decisions; all others are the conditions under which decisions are compared."""
@@ -38,6 +42,9 @@ class ComparisonRow:
         Whether that interval excludes one; None without an interval.
     is_baseline : bool
         Whether other rows are compared to this one.
+    is_comparable : bool
+        Whether the metric says which of this row and its baseline is better: one of work does not where the two differ
+        in synchronization.
     """
 
     labels: Mapping[str, object]
@@ -50,6 +57,7 @@ class ComparisonRow:
     speedup_ci_high: float | None
     significant: bool | None
     is_baseline: bool
+    is_comparable: bool = True
 
     def to_dict(self) -> dict[str, object]:
         """Return the row as ``hetsim compare --json`` prints it.
@@ -78,6 +86,7 @@ class ComparisonRow:
             "speedup_ci_low": self.speedup_ci_low,
             "speedup_ci_high": self.speedup_ci_high,
             "significant": self.significant,
+            **({} if self.is_comparable else {"comparable": False}),
         }
 
 
@@ -145,13 +154,17 @@ def compare_rows(
     """
     better = METRICS[metric].better
     baselines: dict[str, dict[int, float]] = {}
+    synchronizations: dict[str, str] = {}
     rows = []
-    for labels, values in _values(points, records, metric):
+    for labels, values, synchronization in _values(points, records, metric):
         key = _condition(labels)
         is_baseline = key not in baselines
         baseline = baselines.setdefault(key, values)
+        is_comparable = not METRICS[metric].is_of_work or (
+            synchronizations.setdefault(key, synchronization) == synchronization
+        )
         mean = mean_of(values)
-        ratio = speedup(baseline, values, better)
+        ratio = speedup(baseline, values, better) if is_comparable else None
         rows.append(
             ComparisonRow(
                 labels=labels,
@@ -164,6 +177,7 @@ def compare_rows(
                 speedup_ci_high=ratio.high if ratio else None,
                 significant=ratio.is_significant if ratio and not is_baseline else None,
                 is_baseline=is_baseline,
+                is_comparable=is_comparable,
             )
         )
     return tuple(rows)
@@ -187,7 +201,33 @@ def values_of(record: Record, job: str, metric: str) -> dict[int, float]:
         By replication.
     """
     function = METRICS[metric].function
-    return {run.replication: float(function(run)) for run in record.jobs if run.job == job}
+    values = {run.replication: function(run) for run in record.jobs if run.job == job}
+    if any(value is None for value in values.values()):
+        path = f"jobs[{job}].convergence"
+        message = f"{metric} is not known: say how many updates the job takes to its target, as in {{min_steps: 5000, "
+        raise ScenarioError([Issue(path=path, message=message + "noise_batch: 16000}")])
+    return {replication: float(value) for replication, value in values.items() if value is not None}
+
+
+def synchronization_of(run: JobRun) -> str:
+    """Return what makes a gradient of one run worth as much as one of another run.
+
+    Parameters
+    ----------
+    run : JobRun
+        One replication.
+
+    Returns
+    -------
+    str
+        The same where all workers wait for all others in every step, whatever the way of their bytes.
+    """
+    tree = run.tree
+    parts: list[object] = [run.skips, run.compression]
+    if isinstance(tree, Group) and not is_in_step(run) and (tree.sync, tree.period) != ("local", 1):
+        parts += [tree.sync, tree.staleness, tree.quorum, tree.late, tree.steps, tree.graph, tree.group_size]
+        parts += [round_period(tree), tree.period, tree.local_after, tree.architecture == "gossip"]
+    return repr(parts)
 
 
 def mean_of(values: Mapping[int, float]) -> Estimate:
@@ -208,12 +248,14 @@ def mean_of(values: Mapping[int, float]) -> Estimate:
 
 def _values(
     points: Sequence[Mapping[str, object]], records: Sequence[Record], metric: str
-) -> Iterator[tuple[dict[str, object], dict[int, float]]]:
+) -> Iterator[tuple[dict[str, object], dict[int, float], str]]:
     jobs_of = [tuple(dict.fromkeys(run.job for run in record.jobs)) for record in records]
     has_many = any(len(jobs) > 1 for jobs in jobs_of)
     for point, record, jobs in zip(points, records, jobs_of, strict=True):
         for job in jobs:
-            yield dict(point) | ({JOB: job} if has_many else {}), values_of(record, job, metric)
+            labels = dict(point) | ({JOB: job} if has_many else {})
+            first = next(run for run in record.jobs if run.job == job)
+            yield labels, values_of(record, job, metric), synchronization_of(first)
 
 
 def _condition(labels: Mapping[str, object]) -> str:

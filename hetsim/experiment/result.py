@@ -13,8 +13,8 @@ from hetsim.experiment.execute import Setup
 from hetsim.experiment.fingerprint import MODEL_VERSION
 from hetsim.experiment.folders import write_folder
 from hetsim.experiment.inputs import Input
-from hetsim.experiment.rows import Row, job_rows, link_rows, rank_rows, step_rows, to_csv
-from hetsim.metrics.table import METRICS
+from hetsim.experiment.rows import Row, job_rows, link_rows, rank_rows, staleness_rows, step_rows, to_csv
+from hetsim.metrics.table import number_of
 from hetsim.model.result import JobRun, Record
 from hetsim.scenario.load import Scenario
 
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PACKAGES: Final = ("numpy", "simpy", "numba", "networkx", "scipy", "pydantic")
-_IN_JSON: Final = ("samples_per_s", "compute_s", "communication_s", "exposed_s", "wait_s", "updates_per_s")
+_IN_JSON: Final = (
+    "samples_per_s",
+    "compute_s",
+    "communication_s",
+    "exposed_s",
+    "wait_s",
+    "updates_per_s",
+    "staleness_mean",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -158,6 +166,7 @@ class Result:
             "steps.csv": to_csv(step_rows(self.record)),
             "ranks.csv": to_csv(rank_rows(self.record)),
             "links.csv": to_csv(link_rows(self.record)),
+            **({"staleness.csv": table} if (table := to_csv(staleness_rows(self.record))) else {}),
             "manifest.json": to_json(self.manifest()),
         }
         return write_folder(Path(out), self.folder_name, files)
@@ -273,7 +282,7 @@ def to_json(content: Mapping[str, object]) -> bytes:
 
 def _job_json(run: JobRun) -> dict[str, object]:
     def value(metric: str) -> float:
-        return float(METRICS[metric].function(run))
+        return number_of(run, metric)
 
     step_time = {name: value(f"step_time_{name}_s") for name in ("mean", "p50", "p95")}
     return {

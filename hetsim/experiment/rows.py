@@ -4,7 +4,10 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 
-from hetsim.metrics import steps
+import numpy as np
+
+from hetsim.metrics.clients import delays_of
+from hetsim.metrics.steps import steps_of
 from hetsim.metrics.table import METRICS
 from hetsim.model.result import IntArray, JobRun, LinkRun, Record
 from hetsim.units import TICKS_PER_S
@@ -38,7 +41,46 @@ def _job_row(run: JobRun) -> Row:
         "batch": run.batch,
         "workers": ";".join(run.placement.workers),
         "servers": ";".join(run.placement.servers),
-    } | {name: float(metric.function(run)) for name, metric in METRICS.items()}
+    } | {name: value_of(run, name) for name in METRICS}
+
+
+def value_of(run: JobRun, metric: str) -> float | None:
+    """Return a metric of a run.
+
+    Parameters
+    ----------
+    run : JobRun
+        One replication.
+    metric : str
+        A name of `hetsim.metrics.table.METRICS`.
+
+    Returns
+    -------
+    float or None
+        None where it is not known.
+    """
+    value = METRICS[metric].function(run)
+    return None if value is None else float(value)
+
+
+def staleness_rows(record: Record) -> Iterator[Row]:
+    """Yield one row for each job, replication and staleness of its gradients that there was.
+
+    Parameters
+    ----------
+    record : Record
+        What a scenario's replications recorded.
+
+    Yields
+    ------
+    Row
+        None for jobs whose gradients are never stale.
+    """
+    for run in record.jobs:
+        values, counts = np.unique(delays_of(run), return_counts=True)
+        if values.any():
+            for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+                yield {"job": run.job, "replication": run.replication, "staleness": value, "n_gradients": count}
 
 
 def step_rows(record: Record) -> Iterator[Row]:
@@ -59,13 +101,16 @@ def step_rows(record: Record) -> Iterator[Row]:
 
 
 def _step_rows(run: JobRun) -> Iterator[Row]:
-    trace = run.trace
+    steps = steps_of(run)
+    n = steps.end.size
+    largest = np.zeros(n, dtype=np.int64)
+    np.maximum.at(largest, steps.step, steps.compute)
     columns = {
-        "end_s": _seconds(steps.end_ticks(trace)),
-        "step_time_s": _seconds(steps.duration_ticks(trace)),
-        "compute_max_s": _seconds(trace.compute.max(axis=1)),
-        "wait_mean_s": _means_s(steps.wait_ticks(trace), axis=1),
-        "exposed_mean_s": _means_s(steps.exposed_ticks(trace), axis=1),
+        "end_s": _seconds(steps.end),
+        "step_time_s": _seconds(steps.duration),
+        "compute_max_s": _seconds(largest),
+        "wait_mean_s": _means_s(steps.wait, steps.step, n),
+        "exposed_mean_s": _means_s(steps.exposed, steps.step, n),
     }
     for step, values in enumerate(zip(*columns.values(), strict=True)):
         yield {"job": run.job, "replication": run.replication, "step": step} | dict(zip(columns, values, strict=True))
@@ -89,12 +134,12 @@ def rank_rows(record: Record) -> list[Row]:
 
 
 def _rank_rows(run: JobRun) -> Iterator[Row]:
-    trace = run.trace
+    steps, n = steps_of(run), len(run.hosts)
     columns = {
-        "compute_s": _means_s(trace.compute, axis=0),
-        "communication_s": _means_s(trace.communication, axis=0),
-        "wait_s": _means_s(steps.wait_ticks(trace), axis=0),
-        "exposed_s": _means_s(steps.exposed_ticks(trace), axis=0),
+        "compute_s": _means_s(steps.compute, steps.rank, n),
+        "communication_s": _means_s(steps.communication, steps.rank, n),
+        "wait_s": _means_s(steps.wait, steps.rank, n),
+        "exposed_s": _means_s(steps.exposed, steps.rank, n),
     }
     ranks = zip(run.placement.workers, run.hosts, run.step_times, strict=True)
     for rank, ((device, host, step_time), *values) in enumerate(zip(ranks, *columns.values(), strict=True)):
@@ -169,6 +214,8 @@ def _seconds(ticks: IntArray) -> list[float]:
     return [tick / TICKS_PER_S for tick in ticks.tolist()]
 
 
-def _means_s(ticks: IntArray, *, axis: int) -> list[float]:
-    n = ticks.shape[axis]
-    return [total / n / TICKS_PER_S for total in ticks.sum(axis=axis).tolist()]
+def _means_s(ticks: IntArray, group: IntArray, n: int) -> list[float]:
+    """Return the mean of each group, from exact sums; zero where it is empty."""
+    totals, counts = np.zeros(n, dtype=np.int64), np.bincount(group, minlength=n).tolist()
+    np.add.at(totals, group, ticks)
+    return [total / (count or 1) / TICKS_PER_S for total, count in zip(totals.tolist(), counts, strict=True)]

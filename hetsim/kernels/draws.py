@@ -8,6 +8,7 @@ Draws one by one and many at a time have the same bits; see `hetsim.kernels.norm
 
 import hashlib
 import math
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,9 @@ _TO_CENTRE = 1.0 - 2.0**-53
 
 _TILE = 512
 """Blocks done at a time, so that what one pass leaves for the next stays near the processor."""
+
+
+_MOST_ATTEMPTS: Final = 1_000_000_000
 
 
 @inlined
@@ -100,6 +104,31 @@ def uniform(key: np.uint64, stream: np.uint64, step: int) -> float:
     """
     x0, x1, x2, x3 = philox(key, np.uint64(step >> 1), stream)
     return unit(x2, x3) if step & 1 else unit(x0, x1)
+
+
+@jit_without_allocation
+def attempts(p: float, success: float) -> int:
+    """Return how many attempts are made up to the first that succeeds.
+
+    By inversion of ``P(more than k) = (1 - success)**k``, in products only.
+
+    Parameters
+    ----------
+    p : float
+        Uniform number, strictly between 0 and 1.
+    success : float
+        Probability of each attempt, positive.
+
+    Returns
+    -------
+    int
+        One at least, and one billion at most.
+    """
+    n, left = 1, 1.0 - success
+    while p < left and n < _MOST_ATTEMPTS:
+        n += 1
+        left *= 1.0 - success
+    return n
 
 
 @jit_without_allocation

@@ -58,6 +58,14 @@ def set_end(tables: Tables, entity: int, tick: int) -> None:
         sift_down(tables, i, tick, entity)
 
 
+@inlined
+def enter_end(tables: Tables, entity: int, tick: int) -> None:
+    """Enter an end that is not in the heap, unless it is never."""
+    if tick != NEVER:
+        tables.counts[N_HEAP] += 1
+        _sift_up(tables, tables.counts[N_HEAP] - 1, tick, entity)
+
+
 @part
 def take_out(tables: Tables, i: int) -> None:
     """Take the entry at a place out of the heap."""

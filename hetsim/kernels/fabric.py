@@ -12,15 +12,15 @@ and each that was not has the one that it had.
 An activity has its rate from the level at which its bottleneck filled. So each resource keeps that level, and its users
 at that rate, and nobody slower, are those that it holds back.
 
-Levels come from a heap of the resources by the level at which each would fill. As others are frozen that level only
-rises, so that the heap is put in order only for the resource that seems to be first.
+Where all that is connected has just started, as when a job's transfers begin at once, nothing is sought.
 """
 
 import math
 from typing import Final
 
-from hetsim.kernels.ends import set_end
+from hetsim.kernels.ends import enter_end, set_end
 from hetsim.kernels.jit import inlined, part
+from hetsim.kernels.levels import opened_bucket, popped_full, queued
 from hetsim.kernels.maxmin import bring_forward
 from hetsim.kernels.pointers import advanced
 from hetsim.kernels.state import (
@@ -31,11 +31,13 @@ from hetsim.kernels.state import (
     FIRST_USER,
     FULL_AT,
     HEAD,
+    IS_ALL_PLAIN,
     IS_PLAIN,
     LAST_USE,
     LAST_USER,
     MOST_KEPT,
     N_RESOURCES,
+    N_USERS,
     NONE,
     QUOTIENT,
     RATE,
@@ -65,15 +67,17 @@ def _lower_full_at(tables: Tables, resource: int) -> None:
     floats, level = advanced(tables.resource_floats, 8 * resource), 0.0
     if floats[FULL_AT] == 0.0:
         return
+    is_plain = tables.resource[8 * resource + IS_PLAIN]
     for _ in range(_N_ROUNDS):
         left, load, least = floats[CAPACITY], 0.0, level * _LOWER
         node = tables.resource[8 * resource + HEAD]
         while node != NONE:
             rate = tables.fresh[tables.node[4 * node + SLOT]]
+            use = tables.use[node] if is_plain == 0 else 1.0
             if rate < least:
-                left -= tables.use[node] * rate
+                left -= use * rate
             else:
-                load += tables.use[node]
+                load += use
             node = tables.node[4 * node + AFTER]
         if load == 0.0:
             return
@@ -104,7 +108,7 @@ def _release(tables: Tables, n_touched: int, releases_all: bool) -> tuple[int, i
         least = max(full_at * _LOWER, 0.0)
         row = advanced(tables.resource, 8 * resource)
         node = row[HEAD] if full_at != math.inf else NONE
-        row[FIRST_USER], load = n_users, 0.0
+        tables.users[2 * resource + FIRST_USER], load = n_users, 0.0
         while node != NONE:
             slot = tables.node[4 * node + SLOT]
             if least == 0.0:
@@ -119,10 +123,71 @@ def _release(tables: Tables, n_touched: int, releases_all: bool) -> tuple[int, i
                 n_members += 1
                 n_resources = _list_used(tables, slot, stamp, n_resources)
         if least == 0.0:
-            row[LAST_USER] = n_users
+            tables.users[2 * resource + LAST_USER] = n_users
             tables.level[front] = _ready(tables, resource, tables.resource_floats[8 * resource + CAPACITY], load, 0.0)
         front += 1
     return n_resources, n_members, n_users
+
+
+@inlined
+def _release_new(tables: Tables, n_touched: int, n_new: int) -> int:
+    """List those that are new, if the resources have no other users; the resources are listed and prepared as well.
+
+    Who is connected is known from what was touched, and how many users a resource has from its count. What each of
+    them uses lies in a row, while the lists of users are all over the memory.
+
+    Returns how many members there are, or zero if others use the resources too.
+    """
+    tables.counts[STAMP] += 1
+    stamp, n_users, n_members = tables.counts[STAMP], 0, 0
+    for i in range(n_touched):
+        row, users = advanced(tables.resource, 8 * tables.touched[i]), advanced(tables.users, 2 * tables.touched[i])
+        row[SEEN] = stamp
+        users[FIRST_USER] = users[LAST_USER] = n_users
+        n_users += row[N_USERS]
+    for i in range(n_new - 1, -1, -1):  # the last is the first in the list of each resource
+        slot = tables.new[i]
+        first, last = tables.span[2 * slot + FIRST_USE], tables.span[2 * slot + LAST_USE]
+        if tables.resource[8 * tables.used[first] + SEEN] == stamp:
+            tables.members[n_members] = slot
+            n_members += 1
+            n_users -= last - first
+            _list_user(tables, slot, first, last)
+    if n_users > 0:
+        return 0
+    for i in range(n_members):
+        tables.fresh[tables.members[i]] = -1.0
+    for i in range(n_touched):
+        resource = tables.touched[i]
+        tables.component[i] = resource
+        load = _load_of_listed(tables, resource)
+        tables.level[i] = _ready(tables, resource, tables.resource_floats[8 * resource + CAPACITY], load, 0.0)
+    return n_members
+
+
+@inlined
+def _list_user(tables: Tables, slot: int, first: int, last: int) -> None:
+    """Add a member to the lists of users of what it uses."""
+    is_all_plain = tables.counts[IS_ALL_PLAIN] == 1
+    for j in range(first, last):
+        users = advanced(tables.users, 2 * tables.used[j])
+        place = users[LAST_USER]
+        tables.user[place] = slot
+        if not is_all_plain:
+            tables.user_use[place] = tables.coefficient[j]
+        users[LAST_USER] = place + 1
+
+
+@inlined
+def _load_of_listed(tables: Tables, resource: int) -> float:
+    """Return the coefficients of all users of a resource, which are listed, added up."""
+    row, users = advanced(tables.resource, 8 * resource), advanced(tables.users, 2 * resource)
+    if row[IS_PLAIN] == 1:
+        return float(row[N_USERS])
+    load = 0.0
+    for i in range(users[FIRST_USER], users[LAST_USER]):
+        load += tables.user_use[i]
+    return load
 
 
 @inlined
@@ -144,7 +209,7 @@ def _prepare(tables: Tables, n_resources: int, n_prepared: int) -> None:
         resource = tables.component[i]
         row = advanced(tables.resource, 8 * resource)
         left, load, most, use = tables.resource_floats[8 * resource + CAPACITY], 0.0, 0.0, 1.0
-        row[FIRST_USER] = n_users
+        tables.users[2 * resource + FIRST_USER] = n_users
         node = row[HEAD]
         while node != NONE:
             slot = tables.node[4 * node + SLOT]
@@ -159,14 +224,14 @@ def _prepare(tables: Tables, n_resources: int, n_prepared: int) -> None:
                 tables.user[n_users], tables.user_use[n_users] = slot, use
                 n_users += 1
                 load += use
-        row[LAST_USER] = n_users
+        tables.users[2 * resource + LAST_USER] = n_users
         tables.level[i] = _ready(tables, resource, max(left, 0.0), load, most)
 
 
 @inlined
 def _list_used(tables: Tables, slot: int, stamp: int, n_resources: int) -> int:
     """List what a member uses and nobody before it."""
-    for j in range(tables.slot[8 * slot + FIRST_USE], tables.slot[8 * slot + LAST_USE]):
+    for j in range(tables.span[2 * slot + FIRST_USE], tables.span[2 * slot + LAST_USE]):
         other = tables.used[j]
         if tables.resource[8 * other + SEEN] != stamp:
             tables.resource[8 * other + SEEN] = stamp
@@ -176,67 +241,28 @@ def _list_used(tables: Tables, slot: int, stamp: int, n_resources: int) -> int:
 
 
 @inlined
-def _sift(tables: Tables, i: int, n: int, level: float, resource: int) -> None:
-    """Let a resource sink from a place that is free: ascending by level, then by index."""
-    heap, levels = tables.component, tables.level
-    while 2 * i + 1 < n:
-        child = 2 * i + 1
-        if child + 1 < n and (
-            levels[child + 1] < levels[child] or (levels[child + 1] == levels[child] and heap[child + 1] < heap[child])
-        ):
-            child += 1
-        if level < levels[child] or (level == levels[child] and resource < heap[child]):
-            break
-        heap[i], levels[i] = heap[child], levels[child]
-        i = child
-    heap[i], levels[i] = resource, level
-
-
-@inlined
-def _load(tables: Tables, resource: int) -> float:
-    """Return the coefficients of those users of a resource whose rate is not found yet, added up."""
-    row = advanced(tables.resource, 8 * resource)
-    if row[IS_PLAIN] == 1:
-        return float(tables.filling[2 * resource + 1])
-    load = 0.0
-    for i in range(row[FIRST_USER], row[LAST_USER]):
-        if tables.fresh[tables.user[i]] < 0.0:
-            load += tables.user_use[i]
-    return load
-
-
-@part
-def _pop_full(tables: Tables, n: int) -> tuple[float, int, int]:
-    """Take the resources that fill next off the heap: the level, how many there are, and how many resources stay."""
-    level, n_full = math.inf, 0
-    while n > 0 and tables.level[0] <= level:
-        resource = tables.component[0]
-        load = _load(tables, resource)
-        quotient = tables.filling[2 * resource] / load if load > 0.0 else math.inf
-        if load > 0.0 and quotient > tables.level[0]:
-            _sift(tables, 0, n, quotient, resource)
-            continue
-        if load > 0.0:
-            level = min(level, quotient)
-            tables.full[n_full] = resource
-            n_full += 1
-        n -= 1
-        _sift(tables, 0, n, tables.level[n], tables.component[n])
-        tables.component[n] = resource
-    return level, n_full, n
-
-
-@inlined
 def _freeze(tables: Tables, resource: int, level: float) -> int:
-    """Give the users of a full resource their rate, and return how many had none yet."""
-    n_frozen = 0
-    for i in range(tables.resource[8 * resource + FIRST_USER], tables.resource[8 * resource + LAST_USER]):
-        slot = tables.user[i]
-        if tables.fresh[slot] >= 0.0:
-            continue
-        tables.fresh[slot] = level
-        n_frozen += 1
-        for j in range(tables.slot[8 * slot + FIRST_USE], tables.slot[8 * slot + LAST_USE]):
+    """Give the users of a full resource their rate, and return how many had none yet.
+
+    These are put first in its list, without a branch that nobody could foretell.
+    """
+    users = advanced(tables.users, 2 * resource)
+    n_frozen, user = 0, advanced(tables.user, users[FIRST_USER])
+    for i in range(users[LAST_USER] - users[FIRST_USER]):
+        slot = user[i]
+        user[n_frozen] = slot
+        n_frozen += tables.fresh[slot] < 0.0
+    if tables.counts[IS_ALL_PLAIN] == 1:
+        for i in range(n_frozen):
+            tables.fresh[user[i]] = level
+            for j in range(tables.span[2 * user[i] + FIRST_USE], tables.span[2 * user[i] + LAST_USE]):
+                filling = advanced(tables.filling, 2 * tables.used[j])
+                filling[0] = max(filling[0] - level, 0.0)
+                filling[1] -= 1.0
+        return n_frozen
+    for i in range(n_frozen):
+        tables.fresh[user[i]] = level
+        for j in range(tables.span[2 * user[i] + FIRST_USE], tables.span[2 * user[i] + LAST_USE]):
             filling, use = advanced(tables.filling, 2 * tables.used[j]), tables.coefficient[j]
             filling[0] = max(filling[0] - use * level, 0.0)
             filling[1] -= use
@@ -244,15 +270,15 @@ def _freeze(tables: Tables, resource: int, level: float) -> int:
 
 
 @part
-def _fill(tables: Tables, n_resources: int, n_members: int, n_prepared: int) -> bool:
+def _fill(tables: Tables, n_resources: int, n_members: int) -> bool:
     """Find the rates of those that were released; return whether others have to be released too."""
-    _prepare(tables, n_resources, n_prepared)
-    n = n_resources
-    for i in range(n // 2 - 1, -1, -1):
-        _sift(tables, i, n, tables.level[i], tables.component[i])
+    queue, bucket, n = queued(tables, n_resources), -1, 0
     n_free, releases_more = n_members, False
     while n_free > 0:
-        level, n_full, n = _pop_full(tables, n)
+        while n == 0:
+            bucket += 1
+            n = opened_bucket(tables, bucket, queue)
+        level, n_full, n = popped_full(tables, n, bucket, queue)
         for i in range(n_full):
             resource = tables.full[i]
             floats = advanced(tables.resource_floats, 8 * resource)
@@ -274,7 +300,23 @@ def _take_back(tables: Tables, n_members: int) -> None:
 
 
 @part
-def solve_many(tables: Tables, n_touched: int, now: int) -> None:
+def _sought(tables: Tables, n_touched: int) -> tuple[int, int]:
+    """Find who has to be released, and their rates; return how many resources and members they are."""
+    for i in range(n_touched):
+        _lower_full_at(tables, tables.touched[i])
+    n_resources, n_members, n_users = _release(tables, n_touched, False)
+    _prepare(tables, n_resources, n_users)
+    n_sought = 1
+    while _fill(tables, n_resources, n_members):
+        _take_back(tables, n_members)
+        n_resources, n_members, n_users = _release(tables, n_touched, n_sought >= _MOST_SOUGHT)
+        _prepare(tables, n_resources, n_users)
+        n_sought += 1
+    return n_resources, n_members
+
+
+@part
+def solve_many(tables: Tables, n_touched: int, n_new: int, now: int) -> None:
     """Solve the components of resources, apart from the rates that stay.
 
     Each end is in the heap of ends: what keeps its rate is not looked at when another one has ended.
@@ -285,25 +327,26 @@ def solve_many(tables: Tables, n_touched: int, now: int) -> None:
         Changed; the first of `touched` are the resources.
     n_touched : int
         How many they are.
+    n_new : int
+        The first so many of `new` have started since the last time.
     now : int
         Tick.
     """
-    for i in range(n_touched):
-        _lower_full_at(tables, tables.touched[i])
-    n_resources, n_members, n_users = _release(tables, n_touched, False)
-    n_sought = 1
-    while _fill(tables, n_resources, n_members, n_users):
-        _take_back(tables, n_members)
-        n_resources, n_members, n_users = _release(tables, n_touched, n_sought >= _MOST_SOUGHT)
-        n_sought += 1
+    n_resources, n_members = n_touched, _release_new(tables, n_touched, n_new) if n_new > 0 else 0
+    if n_members > 0:
+        _fill(tables, n_resources, n_members)
+    else:
+        n_resources, n_members = _sought(tables, n_touched)
     for i in range(n_resources):
         floats = advanced(tables.resource_floats, 8 * tables.component[i])
         floats[FULL_AT] = floats[QUOTIENT]
     for i in range(n_members):
         slot = tables.members[i]
         rate, entity = tables.fresh[slot], tables.counts[N_RESOURCES] + slot
-        if rate != tables.slot_floats[4 * slot + RATE]:
+        has_changed = rate != tables.slot_floats[4 * slot + RATE]
+        if has_changed:
             bring_forward(tables, slot, rate, now)
-            set_end(tables, entity, tables.slot[8 * slot + END])
-        elif tables.heap_at[entity] == NONE:
+        if tables.heap_at[entity] == NONE:
+            enter_end(tables, entity, tables.slot[8 * slot + END])
+        elif has_changed:
             set_end(tables, entity, tables.slot[8 * slot + END])

@@ -26,7 +26,7 @@ import numpy as np
 from hetsim.kernels.ends import set_end, sift_down, take_out
 from hetsim.kernels.fabric import solve_many
 from hetsim.kernels.jit import inlined, part
-from hetsim.kernels.maxmin import end_after, enter_lists, leave_slot, solve, solve_star, take_slot, touch
+from hetsim.kernels.maxmin import end_after, enter_lists, is_of_many, leave_slot, solve, solve_star, take_slot, touch
 from hetsim.kernels.pointers import advanced
 from hetsim.kernels.state import (
     CAPACITY,
@@ -257,7 +257,8 @@ def resolve(tables: Tables, now: int) -> int:
     int
         Tick, or `NEVER`.
     """
-    if tables.counts[N_NEW] > 0:
+    n_new = tables.counts[N_NEW]
+    if n_new > 0:
         enter_lists(tables)
     stamp_before = tables.counts[STAMP]
     n_many = 0
@@ -268,12 +269,12 @@ def resolve(tables: Tables, now: int) -> int:
             _resolve_pool(tables, resource, now)
         elif tables.resource[8 * resource + SEEN] <= stamp_before:
             tables.counts[STAMP] += 1
-            if tables.resource[8 * resource + SEEN] < -stamp_before or not (
+            if (n_many > 0 and is_of_many(tables, resource, stamp_before)) or not (
                 solve_star(tables, resource, now) or solve(tables, resource, stamp_before, now)
             ):
                 tables.touched[n_many] = resource
                 n_many += 1
     if n_many > 0:
-        solve_many(tables, n_many, now)
+        solve_many(tables, n_many, n_new, now)
     tables.counts[N_TOUCHED] = 0
     return next_end(tables)

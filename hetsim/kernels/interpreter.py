@@ -12,7 +12,7 @@ serve all at once, begin where their program asks for them.
 import numpy as np
 
 from hetsim.kernels import fluid
-from hetsim.kernels.draws import fill_pairs, spread
+from hetsim.kernels.draws import attempts, fill_pairs, spread, uniform
 from hetsim.kernels.jit import inlined, jit, part
 from hetsim.kernels.memory import (
     BASE,
@@ -20,6 +20,7 @@ from hetsim.kernels.memory import (
     BUSY_SINCE,
     BUSY_STEP,
     CHANGE,
+    CHOOSE,
     COMMUNICATION,
     COMPUTE,
     COMPUTE_END,
@@ -30,8 +31,10 @@ from hetsim.kernels.memory import (
     DONE,
     DRAWN,
     ENTRY,
+    EVERY,
     FIRST,
     FIRST_CHANGE,
+    FIRST_DROPPED,
     FIRST_SENDER,
     FIRST_WAITER,
     FLOW,
@@ -53,15 +56,21 @@ from hetsim.kernels.memory import (
     LAST_SIGNAL,
     LAST_TICK,
     LATENCY,
+    LATEST,
     MAY_REPEAT,
     N_ACTIVE,
+    N_ASKED,
     N_AWAITED,
+    N_BATCHES,
     N_BYTES,
     N_CHANGES,
+    N_COUNTERS,
     N_DONE,
     N_DRAWN,
+    N_DROPPED,
     N_ENDED,
     N_EVENTS,
+    N_GUARDED,
     N_ITERATIONS,
     N_PROGRAMS,
     N_PUSHES,
@@ -85,17 +94,23 @@ from hetsim.kernels.memory import (
     QUEUE_FIRST,
     REQUESTED,
     SERVED,
+    SHARED,
+    SHIFT,
     STEP_END,
     STREAM,
     STRIDE,
     STUCK,
+    SUCCESS,
+    SUCCESS_STREAM,
     THRESHOLD,
     TICK,
     TICKS,
     TOO_LONG,
     TRACE_FIRST,
     VALUE,
+    VERSION,
     WAIT,
+    WAIT_FOR_ROUND,
     WORK,
     Code,
     FloatArray,
@@ -110,6 +125,7 @@ from hetsim.kernels.normal import exp, fill_normal_quantiles
 from hetsim.kernels.pointers import advanced
 from hetsim.kernels.state import END_OF_TIME, NEVER, State
 from hetsim.kernels.steady import shift_of
+from hetsim.kernels.turns import ask, chosen, holds, rounds_before, serve, wake
 
 
 @inlined
@@ -160,7 +176,11 @@ def _pop_timer(run: Run) -> int:
 
 
 @inlined
-def _push(run: Run, counter: int) -> None:
+def _push(run: Run, program: int, counter: int) -> None:
+    row = advanced(run.counter, 4 * counter)
+    if run.code.stride[counter] == SHARED and run.own[2 * program + VERSION] < row[LATEST]:
+        row[N_DROPPED] += 1
+        return
     run.pushes[run.counts[N_PUSHES]] = counter
     run.counts[N_PUSHES] += 1
 
@@ -170,12 +190,6 @@ def _request(run: Run, order: int) -> None:
     """Leave a request for the next grant: work on a device that serves one at a time, or something of no amount."""
     run.requests[run.counts[N_REQUESTS]] = order
     run.counts[N_REQUESTS] += 1
-
-
-@inlined
-def _wake(run: Run, program: int) -> None:
-    run.runnable[run.counts[N_RUNNABLE]] = program
-    run.counts[N_RUNNABLE] += 1
 
 
 @inlined
@@ -191,7 +205,7 @@ def _arrive(run: Run, instruction: int, now: int) -> None:
         for j in range(bounds[FIRST_SENDER], bounds[LAST_SENDER]):
             traces[run.code.sender[j]] += now - sender[BUSY_SINCE]
     for j in range(row[COUNTER], row[LAST_SIGNAL]):
-        _push(run, run.code.signal[j])
+        _push(run, row[PROGRAM], run.code.signal[j])
 
 
 @inlined
@@ -234,7 +248,7 @@ def _latency(run: Run, instruction: int, ticks: int, now: int) -> int:
 def _send(run: Run, program: int, order: int, ticks: int, now: int) -> None:
     sender = advanced(run.program, 8 * program)
     if sender[N_TRANSFERS] == 0:
-        sender[BUSY_SINCE], sender[BUSY_STEP] = now, sender[ITERATION_NOW]
+        sender[BUSY_SINCE], sender[BUSY_STEP] = now, sender[ITERATION_NOW] + run.own[2 * program + SHIFT]
     sender[N_TRANSFERS] += 1
     if ticks > 0:
         _later(run, order, ticks, now)
@@ -255,13 +269,22 @@ def _work_ticks(run: Run, instruction: int, iteration: int) -> float:
     """Return ticks of work with its jitter, rounded up."""
     cv = run.code.amount[2 * instruction + CV]
     ticks = np.float64(run.code.instruction[8 * instruction + TICKS])
+    if run.code.amount[2 * instruction + SUCCESS] < 1.0:
+        ticks *= _n_attempts(run, instruction, iteration)
     if cv == 0.0:
         return float(ticks)
-    drawn = advanced(run.drawn, BLOCK * run.code.work[4 * instruction + DRAWN])
-    place = iteration & (BLOCK - 1)
-    if place == 0:
-        _draw(run, instruction, iteration, cv, drawn)
+    row = run.code.work[4 * instruction + DRAWN]
+    drawn, place = advanced(run.drawn, BLOCK * row), iteration & (BLOCK - 1)
+    if run.block[row] != iteration - place + 1:
+        run.block[row] = iteration - place + 1
+        _draw(run, instruction, iteration - place, cv, drawn)
     return float(np.ceil(ticks * drawn[place]))
+
+
+@part
+def _n_attempts(run: Run, instruction: int, iteration: int) -> float:
+    stream = np.uint64(run.code.work[4 * instruction + SUCCESS_STREAM])
+    return float(attempts(uniform(run.key, stream, iteration), run.code.amount[2 * instruction + SUCCESS]))
 
 
 @part
@@ -311,9 +334,9 @@ def _occupy(run: Run, program: int, order: int, row: IntArray, now: int) -> None
 
 
 @inlined
-def _may_pass(run: Run, program: int, row: IntArray, iteration: int) -> bool:
-    """Return whether a wait is over; if not, note who waits."""
-    counter, threshold = advanced(run.counter, 2 * row[COUNTER]), row[BASE] + row[STRIDE] * iteration
+def _may_pass(run: Run, program: int, row: IntArray, n_before: int) -> bool:
+    """Return whether a wait with so many rounds before it is over; if not, note who waits."""
+    counter, threshold = advanced(run.counter, 4 * row[COUNTER]), row[BASE] + row[STRIDE] * n_before
     if counter[VALUE] >= threshold:
         return True
     waiter = advanced(run.program, 8 * program)
@@ -337,6 +360,19 @@ def _is_full(run: Run, op: int) -> bool:
 
 
 @part
+def _turn(run: Run, program: int, row: IntArray, position: int, iteration: int) -> tuple[bool, int]:
+    """Return whether a program goes on, and with which instruction."""
+    if row[OP] == WAIT_FOR_ROUND:
+        return _may_pass(run, program, row, rounds_before(row, iteration)), position
+    if row[OP] == EVERY:
+        return True, position if holds(row, iteration) else position + row[N_GUARDED]
+    if row[OP] == CHOOSE:
+        return True, position + 2 * chosen(run, position - 1, iteration)
+    ask(run, program, row[COUNTER])
+    return False, position
+
+
+@part
 def _run_program(run: Run, program: int, now: int) -> None:
     """Go on with a program until it waits or ends."""
     bounds, state = advanced(run.code.program, 8 * program), advanced(run.program, 8 * program)
@@ -349,7 +385,7 @@ def _run_program(run: Run, program: int, now: int) -> None:
             break
         if position == last:
             if trace != NONE:
-                run.traces[STEP_END * run.n_recorded + trace + iteration] = now
+                run.traces[STEP_END * run.n_recorded + trace + iteration + run.own[2 * program + SHIFT]] = now
             iteration += 1
             state[ITERATION_NOW] = iteration
             position = first
@@ -360,12 +396,14 @@ def _run_program(run: Run, program: int, now: int) -> None:
         position += 1
         if op == WAIT:
             goes_on = _may_pass(run, program, row, iteration)
+        elif op > DELAY:
+            goes_on, position = _turn(run, program, row, position, iteration)
         elif _is_full(run, op):
             goes_on = False
         elif op == FLOW:
             _send(run, program, order, _latency(run, order >> ITERATION_BITS, row[TICKS], now), now)
         elif op == PUSH:
-            _push(run, row[COUNTER])
+            _push(run, program, row[COUNTER])
         else:
             goes_on = False
             _occupy(run, program, order, row, now)
@@ -399,10 +437,10 @@ def _end(run: Run, order: int, now: int) -> None:
             _touch(run, home)
         trace = run.code.program[8 * program + TRACE_FIRST]
         if trace != NONE:
-            index = trace + run.program[8 * program + ITERATION_NOW]
+            index = trace + run.program[8 * program + ITERATION_NOW] + run.own[2 * program + SHIFT]
             run.traces[COMPUTE * run.n_recorded + index] += now - run.program[8 * program + REQUESTED]
             run.traces[COMPUTE_END * run.n_recorded + index] = now
-    _wake(run, program)
+    wake(run, program)
 
 
 @inlined
@@ -443,7 +481,7 @@ def _complete(run: Run, now: int) -> None:
                 _carry(run, order, now)
             else:
                 counts[N_ACTIVE] -= 1
-                _wake(run, row[PROGRAM])
+                wake(run, row[PROGRAM])
 
 
 @inlined
@@ -452,10 +490,17 @@ def _settle_pushes(run: Run) -> None:
     run.counts[N_PUSHES] = 0
     run.counts[N_EVENTS] += n
     for i in range(n):
-        run.counter[2 * run.pushes[i] + VALUE] += 1
+        run.counter[4 * run.pushes[i] + VALUE] += 1
     for i in range(n):
-        if run.counter[2 * run.pushes[i] + FIRST_WAITER] != NONE:
-            _wake_waiters(run, advanced(run.counter, 2 * run.pushes[i]))
+        if run.counter[4 * run.pushes[i] + FIRST_WAITER] != NONE:
+            if run.code.stride[run.pushes[i]] == SHARED:
+                serve(run, run.pushes[i])
+            else:
+                _wake_waiters(run, advanced(run.counter, 4 * run.pushes[i]))
+    n = run.counts[N_ASKED]
+    run.counts[N_ASKED] = 0
+    for i in range(n):
+        serve(run, run.asked[i])
 
 
 @inlined
@@ -468,7 +513,7 @@ def _wake_waiters(run: Run, counter: IntArray) -> None:
                 counter[FIRST_WAITER] = following
             else:
                 run.program[8 * before + NEXT_WAITER] = following
-            _wake(run, program)
+            wake(run, program)
         else:
             before = program
         program = following
@@ -528,8 +573,9 @@ def _settle(run: Run, now: int) -> None:
         i = counts[CHANGE]
         fluid.set_capacity(run.fluid, change[2 * i + 1], run.code.change_capacity[i])
         counts[CHANGE] += 1
+    counts[N_BATCHES] += 1
     _complete(run, now)
-    while counts[N_PUSHES] + counts[N_REQUESTS] + counts[N_TOUCHED] > 0:
+    while counts[N_PUSHES] + counts[N_ASKED] + counts[N_REQUESTS] + counts[N_TOUCHED] > 0:
         _settle_pushes(run)
         if counts[N_REQUESTS] + counts[N_TOUCHED] > 0:
             _grant(run, now)
@@ -572,6 +618,7 @@ def _loop(
     held: State,
     traces: IntArray,
     done: IntArray,
+    notes: IntArray,
     key: np.uint64,
     whole: IntArray,
     scratch: Scratch,
@@ -579,7 +626,7 @@ def _loop(
     exact: FloatArray,
 ) -> int:
     """Run until all ended or nothing can happen any more, and return the tick."""
-    run = begun(code, held, traces, done, key, whole, scratch, drawn, exact)
+    run = begun(code, held, traces, done, notes, key, whole, scratch, drawn, exact)
     counts = run.counts
     n_awaited = run.code.size[N_AWAITED]
     has_background = n_awaited < run.code.size[N_PROGRAMS]
@@ -613,7 +660,7 @@ def _loop(
 
 @jit
 def run(
-    code: Code, state: State, traces: IntArray, done: IntArray, key: np.uint64, n_room: int
+    code: Code, state: State, traces: IntArray, done: IntArray, notes: IntArray, key: np.uint64, n_room: int
 ) -> tuple[int, int, int, int]:
     """Run a plan to the end of all its programs and flows.
 
@@ -627,6 +674,8 @@ def run(
         Zeros; filled.
     done : IntArray, shape (n_instructions,)
         Zeros; filled with the flows that ended, and the ticks of work that began.
+    notes : IntArray, shape (n_notes,)
+        Filled with the gradients of each collection, who took each token, and the pushes that were dropped, by counter.
     key : uint64
         Of seed and replication.
     n_room : int
@@ -654,5 +703,11 @@ def run(
     words, floats = np.empty((2, BLOCK // 2), dtype=np.uint64), np.empty((4, BLOCK // 2))
     scratch = Scratch(words[0], words[1], floats[:2], floats[2:])
     copied = State(state.ints.copy(), state.floats.copy())
-    now = _loop(code, copied, traces, done, key, whole, scratch, drawn, exact)
+    now = _loop(code, copied, traces, done, notes, key, whole, scratch, drawn, exact)
+    first = code.size[FIRST_DROPPED]
+    counters = sizes(code.size, n_room, n_written)
+    begin = counters[0] + counters[1] + counters[2]
+    for i in range(code.size[N_COUNTERS]):
+        if whole[begin + 4 * i + LATEST] > 0:
+            notes[first + i] = whole[begin + 4 * i + N_DROPPED]
     return whole[OUTCOME], now, whole[N_EVENTS], whole[N_SKIPPED]

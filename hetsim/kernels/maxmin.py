@@ -74,7 +74,7 @@ def take_slot(tables: Tables, ident: int, kind: int, amount: float, now: int) ->
     tables.counts[FREE_SLOT] = row[NEXT_FREE]
     tables.counts[N_FREE_NODES] -= tables.first[kind + 1] - tables.first[kind]
     row[KIND], row[IDENT], row[SINCE], row[END] = kind, ident, now, NEVER
-    row[FIRST_USE], row[LAST_USE] = tables.first[kind], tables.first[kind + 1]
+    tables.span[2 * slot + FIRST_USE], tables.span[2 * slot + LAST_USE] = tables.first[kind], tables.first[kind + 1]
     floats[REMAINING], floats[RATE] = amount, 0.0
     tables.fresh[slot] = math.inf
     i = tables.counts[N_NEW]
@@ -88,33 +88,29 @@ def take_slot(tables: Tables, ident: int, kind: int, amount: float, now: int) ->
 @part
 def enter_lists(tables: Tables) -> None:
     """Enter what is new into the lists of its resources."""
+    node = tables.counts[FREE_NODE]
     for i in range(tables.counts[N_NEW]):
         slot = tables.new[i]
-        kind = tables.slot[8 * slot + KIND]
-        last = NONE
-        for j in range(tables.first[kind], tables.first[kind + 1]):
-            node = tables.counts[FREE_NODE]
-            tables.counts[FREE_NODE] = tables.node[4 * node + NEXT]
-            tables.node[4 * node + SLOT] = slot
-            tables.use[node] = tables.coefficient[j]
-            if last == NONE:
-                tables.slot[8 * slot + FIRST_NODE] = node
-            else:
-                tables.node[4 * last + NEXT] = node
-            last = node
-            _link(tables, tables.used[j], node)
+        tables.slot[8 * slot + FIRST_NODE] = node
+        for j in range(tables.span[2 * slot + FIRST_USE], tables.span[2 * slot + LAST_USE]):
+            _link(tables, tables.used[j], node, slot, j)
+            node = tables.node[4 * node + NEXT]
+    tables.counts[FREE_NODE] = node
     tables.counts[N_NEW] = 0
 
 
 @inlined
-def _link(tables: Tables, resource: int, node: int) -> None:
-    """Put a node first in the list of its resource."""
-    old = tables.resource[8 * resource + HEAD]
-    tables.node[4 * node + BEFORE], tables.node[4 * node + AFTER] = NONE, old
+def _link(tables: Tables, resource: int, node: int, slot: int, j: int) -> None:
+    """Put a node first in the list of its resource; `use` is for those whose coefficients are not all one."""
+    row, entry = advanced(tables.resource, 8 * resource), advanced(tables.node, 4 * node)
+    old = row[HEAD]
+    entry[SLOT], entry[BEFORE], entry[AFTER] = slot, NONE, old
     if old != NONE:
         tables.node[4 * old + BEFORE] = node
-    tables.resource[8 * resource + HEAD] = node
-    tables.resource[8 * resource + N_USERS] += 1
+    row[HEAD] = node
+    row[N_USERS] += 1
+    if row[IS_PLAIN] == 0:
+        tables.use[node] = tables.coefficient[j]
     touch(tables, resource)
 
 
@@ -148,6 +144,25 @@ def end_after(since: int, remaining: float, rate: float) -> int:
     """Return the tick at which what remains has moved, if the rate is positive and stays."""
     span = np.ceil(max(remaining, 0.0) / rate)
     return int(since + np.int64(span)) if span < np.float64(END_OF_TIME - since) else END_OF_TIME
+
+
+@inlined
+def is_of_many(tables: Tables, resource: int, stamp_before: int) -> bool:
+    """Return whether a resource, or another one that its first user uses, was seen to be in a component of many.
+
+    What is found so is marked as `solve` does.
+    """
+    row = advanced(tables.resource, 8 * resource)
+    is_marked = row[SEEN] < -stamp_before
+    if not is_marked and row[HEAD] != NONE:
+        span = advanced(tables.span, 2 * tables.node[4 * row[HEAD] + SLOT])
+        j, last = span[FIRST_USE], span[LAST_USE]
+        while j < last and tables.resource[8 * tables.used[j] + SEEN] >= -stamp_before:
+            j += 1
+        is_marked = j < last
+    if is_marked:
+        row[SEEN] = -tables.counts[STAMP]
+    return bool(is_marked)
 
 
 @part

@@ -12,7 +12,7 @@ from hetsim.kernels.pointers import pointer
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-WORK, FLOW, PUSH, WAIT, DELAY = 0, 1, 2, 3, 4
+WORK, FLOW, PUSH, WAIT, DELAY, WAIT_FOR_ROUND, EVERY, CHOOSE, COLLECT, TAKE = range(10)
 ITERATION_BITS = 31
 
 MOST_UNAWAITED = 5_000_000
@@ -31,27 +31,44 @@ BLOCK = 64
 # for, or the first of the signals of a flow, and the one after the last; duration of work, latency or delay; threshold
 # of a wait; program.
 OP, KIND, COUNTER, LAST_SIGNAL, TICKS, BASE, STRIDE, PROGRAM = 0, 1, 2, 3, 4, 5, 6, 7
+# The same columns of waits for rounds, and of what is done once a round: its iterations, those before the first round,
+# and, of the latter, how many instructions, in which iteration of the round, and from which iteration on never.
+PERIOD, START, N_GUARDED, PHASE, ROUNDS_END = TICKS, LAST_SIGNAL, BASE, STRIDE, COUNTER
+# Of choices: the first of their bounds, and how many instructions; of what collects or takes: where its notes begin;
+# gradients that are needed, and whether later ones are dropped; tokens of the start, of each later version, in all.
+FIRST_BOUND, N_CHOICES, FIRST_NOTE, N_NEEDED, DROPS = COUNTER, BASE, LAST_SIGNAL, BASE, STRIDE
+N_FIRST, N_EACH, N_TOKENS = BASE, STRIDE, TICKS
 # Columns of `Code.work`, by instruction: resource where it queues (-1: none); key of its draws; which row of draws; of
-# a flow, the first of the changes of its latency in the place of the key, and the one after the last.
+# a flow, the first of the changes of its latency in the place of the key, and the one after the last; of work, the key
+# of its attempts in that place.
 HOME, STREAM, DRAWN, LAST_CHANGE = 0, 1, 2, 3
-FIRST_CHANGE = STREAM
-# Columns of `Code.amount`, by instruction: bytes of flows and jitter of work.
+FIRST_CHANGE, SUCCESS_STREAM = STREAM, LAST_CHANGE
+# Columns of `Code.amount`, by instruction: bytes of flows, or the probability that one attempt of work is enough; its
+# jitter.
 N_BYTES, CV = 0, 1
+SUCCESS = N_BYTES
 # Columns of `Code.program`: first instruction, and the one after the last; iterations; where its trace begins (-1: it
 # has none); the first of the traces in which its flows count, and the one after the last; whether it is waited for.
 FIRST, LAST, N_ITERATIONS, TRACE_FIRST, FIRST_SENDER, LAST_SENDER, IS_AWAITED = 0, 1, 2, 3, 4, 5, 6
 # Places in `Code.size`.
 N_PROGRAMS, N_RESOURCES, N_COUNTERS, N_CHANGES, MOST_SIGNALS, N_DRAWN, N_RECORDED = 0, 1, 2, 3, 4, 5, 6
-N_INSTRUCTIONS, MAY_REPEAT, N_AWAITED, PATIENCE, N_SIZES = 7, 8, 9, 10, 11
+N_INSTRUCTIONS, MAY_REPEAT, N_AWAITED, PATIENCE, FIRST_DROPPED, N_SIZES = 7, 8, 9, 10, 11, 12
+
+SHARED = -2
+"""In `Code.stride`, of a counter from which programs collect or take."""
 
 # Rows of a trace, as in `hetsim.model.result.Trace`.
 STEP_END, COMPUTE_END, COMPUTE, COMMUNICATION = 0, 1, 2, 3
 
 # Columns of `Run.program`.
 POSITION, ITERATION_NOW, REQUESTED, THRESHOLD, NEXT_WAITER, N_TRANSFERS, BUSY_SINCE, BUSY_STEP = range(8)
-# Columns of `Run.counter`; of `Run.queue`, by resource; of `Run.timer`, a heap, and of `Code.latency`; of `Run.entry`,
-# what a timer is for and what else it is for.
-VALUE, FIRST_WAITER = 0, 1
+# Columns of `Run.counter`, with the version of an accumulator and what it dropped, or how many tokens are gone; of
+# `Run.own`, by program: the version of its gradients, and how far its steps lie from where its trace begins, beyond its
+# iterations; of `Run.queue`, by resource; of `Run.timer`, a heap, and of `Code.latency`; of `Run.entry`, what a timer
+# is for and what else it is for.
+VALUE, FIRST_WAITER, LATEST, N_DROPPED = 0, 1, 2, 3
+N_TAKEN = N_DROPPED
+VERSION, SHIFT = 0, 1
 QUEUE_FIRST, SERVED, IS_TOUCHED = 0, 1, 2
 TICK, ENTRY = 0, 1
 LATENCY = 1
@@ -59,8 +76,8 @@ ORDER, NEXT = 0, 1
 # Places in `Run.counts`.
 N_TIMERS, N_REQUESTS, N_PUSHES, N_RUNNABLE, N_DONE, N_EVENTS, N_TOUCHED, N_ENDED = 0, 1, 2, 3, 4, 5, 6, 7
 CHANGE, N_ACTIVE, OUTCOME, N_ROOM, FREE_ENTRY, LAST_TICK, LAST_ENTRY, N_SKIPPED = 8, 9, 10, 11, 12, 13, 14, 15
-LAST_N_EVENTS, LAST_N_ITERATIONS = 16, 17
-N_COUNTS = 18
+LAST_N_EVENTS, LAST_N_ITERATIONS, N_ASKED, N_BATCHES = 16, 17, 18, 19
+N_COUNTS = 20
 # Places in `Run.steady`: the iteration of the first program when the state was told last, and its tick; iterations
 # since two states were equal (-1: they were not); numbers told, and room for them.
 SEEN_ITERATION, SEEN_TICK, N_EQUAL, LENGTH, HALF = 0, 1, 2, 3, 4
@@ -72,7 +89,7 @@ class Code(NamedTuple):
 
     Parameters
     ----------
-    size : IntArray, shape (11,)
+    size : IntArray, shape (12,)
         Places named above.
     instruction : IntArray, shape (n_instructions, 8)
         Columns named above.
@@ -87,13 +104,16 @@ class Code(NamedTuple):
     signal : IntArray, shape (n_signals,)
         Counters that flows raise.
     stride : IntArray, shape (n_counters,)
-        How much each counter rises in an iteration for those who wait for it; -1 if nobody does.
+        How much each counter rises in an iteration for those who wait for it; -1 if nobody does, `SHARED` if programs
+        collect or take from it.
     change : IntArray, shape (n_changes, 2)
         Tick and resource of each change of capacity, in order of time.
     change_capacity : FloatArray, shape (n_changes,)
         The capacity from then on.
     latency : IntArray, shape (n_latency_changes, 2)
         Tick of each change of a flow's latency, in order of time for each flow, and the latency from then on.
+    bound : FloatArray, shape (n_bounds,)
+        Uniform numbers from which on each instruction of a choice but the first is chosen.
     """
 
     size: IntArray
@@ -107,6 +127,7 @@ class Code(NamedTuple):
     change: IntArray
     change_capacity: FloatArray
     latency: IntArray
+    bound: FloatArray
 
 
 class Scratch(NamedTuple):
@@ -126,6 +147,7 @@ class Run(NamedTuple):
     n_recorded: int
     traces: IntArray
     done: IntArray
+    notes: IntArray
     key: np.uint64
     counts: IntArray
     program: IntArray
@@ -145,6 +167,9 @@ class Run(NamedTuple):
     scratch: Scratch
     drawn: FloatArray
     exact: FloatArray
+    own: IntArray
+    asked: IntArray
+    block: IntArray
 
 
 @inlined
@@ -162,6 +187,7 @@ def _pointed(code: Code) -> Code:
         pointer(code.change),
         pointer(code.change_capacity),
         pointer(code.latency),
+        pointer(code.bound),
     )
 
 
@@ -174,7 +200,7 @@ def sizes(size: IntArray, n_room: int, n_written: int) -> tuple[int, ...]:
         N_COUNTS,
         8 * n_programs,
         n_programs,
-        2 * size[N_COUNTERS],
+        4 * size[N_COUNTERS],
         4 * n_resources,
         2 * n_some,
         2 * n_some,
@@ -186,6 +212,9 @@ def sizes(size: IntArray, n_room: int, n_written: int) -> tuple[int, ...]:
         N_STEADY,
         (size[N_INSTRUCTIONS] + 1) * size[MAY_REPEAT],
         2 * n_written,
+        2 * n_programs,
+        n_programs,
+        size[N_DRAWN],
     )
 
 
@@ -203,6 +232,7 @@ def begun(
     held: state.State,
     traces: IntArray,
     done: IntArray,
+    notes: IntArray,
     key: np.uint64,
     whole: IntArray,
     scratch: Scratch,
@@ -227,12 +257,16 @@ def begun(
     steady = touched + n[11]
     done_before = steady + n[12]
     written = done_before + n[13]
+    own = written + n[14]
+    asked = own + n[15]
+    block = asked + n[16]
     run = Run(
         _pointed(code),
         state.opened(held),
         size[N_RECORDED],
         pointer(traces),
         pointer(done),
+        pointer(notes),
         key,
         pointer(whole),
         pointer(whole[program:]),
@@ -252,6 +286,9 @@ def begun(
         scratch,
         pointer(drawn),
         pointer(exact),
+        pointer(whole[own:]),
+        pointer(whole[asked:]),
+        pointer(whole[block:]),
     )
     _begin(run, n_room)
     run.steady[N_EQUAL], run.steady[HALF] = -1, n_written
@@ -265,7 +302,7 @@ def _begin(run: Run, n_room: int) -> None:
         run.program[8 * i + POSITION] = run.code.program[8 * i + FIRST]
         run.runnable[i] = i
     for i in range(size[N_COUNTERS]):
-        run.counter[2 * i + FIRST_WAITER] = NONE
+        run.counter[4 * i + FIRST_WAITER] = NONE
     for i in range(size[N_RESOURCES]):
         run.queue[4 * i + QUEUE_FIRST] = NONE
     for i in range(n_room):

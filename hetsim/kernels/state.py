@@ -1,7 +1,7 @@
 """Where activities and the resources that they share are kept: two flat arrays, and views of them by name."""
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from hetsim.kernels.pointers import pointer
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+IndexArray = npt.NDArray[np.int32]
 Usage = Sequence[tuple[int, float]]
 
 NEVER = -1
@@ -21,10 +22,10 @@ END_OF_TIME = 2**63 - 1
 
 NONE = -1
 
-# Columns of `Tables.slot`; a slot holds an activity that is in no pool; what it uses is in `used`, from the first to
-# before the last.
-KIND, IDENT, SINCE, END, MET, FIRST_NODE, NEXT_FREE, LAST_USE = 0, 1, 2, 3, 4, 5, 6, 7
-FIRST_USE = NEXT_FREE
+# Columns of `Tables.slot`; a slot holds an activity that is in no pool.
+KIND, IDENT, SINCE, END, MET, FIRST_NODE, NEXT_FREE = 0, 1, 2, 3, 4, 5, 6
+# Columns of `Tables.span`: what the activity in a slot uses is in `used`, from the first to before the last.
+FIRST_USE, LAST_USE = 0, 1
 # Columns of `Tables.slot_floats`.
 REMAINING, RATE = 0, 1
 # Columns of `Tables.resource`: room for members of a pool (0: it is none) and where they begin; the first node of the
@@ -33,7 +34,8 @@ REMAINING, RATE = 0, 1
 # coefficients are one.
 ROOM, START, HEAD, N_USERS, IS_TOUCHED, SEEN, SERVED_SINCE, IS_PLAIN = 0, 1, 2, 3, 4, 5, 6, 7
 N_FREE = SERVED_SINCE
-FIRST_USER, LAST_USER = START, SERVED_SINCE
+# Columns of `Tables.users`: those of a resource are in `user`, from the first to before the last.
+FIRST_USER, LAST_USER = 0, 1
 # Columns of `Tables.resource_floats`: amount per tick; of a pool, the rate of each member and how much each was served;
 # of another one, scratch, and the level at which it filled if `fabric` solved it last (infinity: it did not; else 0).
 CAPACITY, SHARE, SERVED, LEFT, LOAD, QUOTIENT, FULL_AT = 0, 1, 2, 3, 4, 5, 6
@@ -45,7 +47,17 @@ SLOT, BEFORE, AFTER, NEXT = 0, 1, 2, 3
 TICK, ENTITY = 0, 1
 # Places in `Tables.counts`: sizes, then what changes.
 N_SLOTS, N_RESOURCES, N_KINDS, N_USES, N_NODES, N_PLACES = 0, 1, 2, 3, 4, 5
-N_HEAP, N_TOUCHED, STAMP, FREE_SLOT, FREE_NODE, N_FREE_NODES, FIRST_PLACE, N_NEW = 6, 7, 8, 9, 10, 11, 12, 13
+N_HEAP, N_TOUCHED, STAMP, FREE_SLOT, FREE_NODE, N_FREE_NODES, FIRST_PLACE, N_NEW, IS_ALL_PLAIN = (
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+    13,
+    14,
+)
 N_COUNTS = 16
 
 FEW = 32
@@ -78,23 +90,28 @@ class Tables(NamedTuple):
 
     Of each slot, `fresh` is the rate as far as the solution that is sought has it (else -1), and after it the rate if
     it may stay the next time (`fabric`), or infinity. Of each node, `use` is its coefficient. Scratch of `fabric`:
-    users of resources with coefficients, and of each resource what is left and its load in `filling`.
+    users of resources with coefficients, and of each resource what is left and its load in `filling`. The indices of
+    a large solution have 32 bits, so that more of them are in the processor's caches.
     """
 
     counts: IntArray
     slot: IntArray
     resource: IntArray
-    node: IntArray
+    node: IndexArray
     heap: IntArray
     heap_at: IntArray
     touched: IntArray
-    component: IntArray
+    component: IndexArray
+    near: IndexArray
+    chain: IndexArray
     full: IntArray
     members: IntArray
     new: IntArray
-    user: IntArray
+    user: IndexArray
+    users: IndexArray
+    span: IndexArray
     first: IntArray
-    used: IntArray
+    used: IndexArray
     place: IntArray
     resource_floats: FloatArray
     slot_floats: FloatArray
@@ -104,6 +121,7 @@ class Tables(NamedTuple):
     user_use: FloatArray
     fresh: FloatArray
     level: FloatArray
+    near_level: FloatArray
     filling: FloatArray
 
 
@@ -190,7 +208,7 @@ def new_state(
     state.ints[:N_COUNTS] = counts
     tables = opened_in_python(state)
     tables.first[:] = np.cumsum([0, *(len(usage) for usage in binding)])
-    tables.used[:] = [resource for resource, _ in flat]
+    tables.used[: len(flat)] = [resource for resource, _ in flat]
     tables.coefficient[:] = [use for _, use in flat]
     tables.resource_floats[CAPACITY::8] = capacity
     tables.heap_at[:] = NONE
@@ -198,6 +216,7 @@ def new_state(
     _free(tables, 0, 0)
     pools, plain = _pools(binding, len(capacity))
     tables.resource[IS_PLAIN::8] = plain
+    tables.counts[IS_ALL_PLAIN] = plain.all()
     tables.resource[HEAD::8] = np.where(pools, 0, NONE)
     tables.resource[ROOM::8] = np.where(pools, _POOL_ROOM, 0)
     tables.resource[START::8] = np.arange(len(capacity)) * _POOL_ROOM
@@ -245,9 +264,11 @@ def with_more_slots(state: State) -> State:
         counts[size] *= 2
     more = State(np.zeros(_n_ints(counts), dtype=np.int64), np.zeros(_n_floats(counts)))
     more.ints[:N_COUNTS] = counts
-    old, new = opened_in_python(state), opened_in_python(more)
+    new = opened_in_python(more)
     new.heap_at[:] = NONE
-    for before, after in zip(old[1:], new[1:], strict=True):
+    small: tuple[npt.NDArray[Any], ...] = opened_in_python(state)
+    large: tuple[npt.NDArray[Any], ...] = new
+    for before, after in zip(small[1:], large[1:], strict=True):
         after[: len(before)] = before
     _free(new, n_slots, n_nodes)
     return more
@@ -279,14 +300,24 @@ def rates(state: State) -> dict[int, float]:
 
 
 def _n_ints(counts: IntArray) -> int:
-    n_slots, n_resources = counts[N_SLOTS], counts[N_RESOURCES]
-    lists = 3 * n_resources + 2 * n_slots + counts[N_KINDS] + 1 + counts[N_USES] + counts[N_PLACES] + counts[N_NODES]
-    return int(N_COUNTS + 8 * (n_slots + n_resources) + 4 * counts[N_NODES] + 3 * (n_slots + n_resources) + lists)
+    n_slots, n_resources, n_nodes = counts[N_SLOTS], counts[N_RESOURCES], counts[N_NODES]
+    rows = 8 * (n_slots + n_resources) + 3 * (n_slots + n_resources)
+    lists = 2 * n_resources + 2 * n_slots + counts[N_KINDS] + 1 + counts[N_PLACES]
+    indices = (
+        2 * n_nodes + 2 * n_resources + 1 + n_slots + 2 * _words(n_resources) + _words(n_nodes) + _words(counts[N_USES])
+    )
+    return int(N_COUNTS + rows + lists + indices)
 
 
 def _n_floats(counts: IntArray) -> int:
     lists = counts[N_USES] + counts[N_PLACES] + 2 * counts[N_NODES]
-    return int(11 * counts[N_RESOURCES] + 5 * counts[N_SLOTS] + lists)
+    return int(12 * counts[N_RESOURCES] + 5 * counts[N_SLOTS] + lists)
+
+
+@inlined
+def _words(n: int) -> int:
+    """Return how many words of 64 bits hold so many indices of 32."""
+    return (n + 1) >> 1
 
 
 @inlined
@@ -303,23 +334,27 @@ def opened(state: State) -> Tables:
     Tables
         Views.
     """
-    ints, floats = state.ints, state.floats
+    ints, halves, floats = state.ints, state.ints.view(np.int32), state.floats
     n_slots, n_resources, n_kinds = ints[N_SLOTS], ints[N_RESOURCES], ints[N_KINDS]
     n_uses, n_nodes, n_places = ints[N_USES], ints[N_NODES], ints[N_PLACES]
     slot = N_COUNTS
     resource = slot + 8 * n_slots
     node = resource + 8 * n_resources
-    heap = node + 4 * n_nodes
+    heap = node + 2 * n_nodes
     heap_at = heap + 2 * (n_slots + n_resources)
     touched = heap_at + n_slots + n_resources
     component = touched + n_resources
-    full = component + n_resources
+    near = component + _words(n_resources)
+    chain = near + _words(n_resources)
+    full = chain + n_resources + 1
     members = full + n_resources
     new = members + n_slots
     user = new + n_slots
-    first = user + n_nodes
+    users = user + _words(n_nodes)
+    span = users + n_resources
+    first = span + n_slots
     used = first + n_kinds + 1
-    place = used + n_uses
+    place = used + _words(n_uses)
     slot_floats = 8 * n_resources
     coefficient = slot_floats + 4 * n_slots
     tag = coefficient + n_uses
@@ -327,22 +362,27 @@ def opened(state: State) -> Tables:
     user_use = use + n_nodes
     fresh = user_use + n_nodes
     level = fresh + n_slots
-    filling = level + n_resources
+    near_level = level + n_resources
+    filling = near_level + n_resources
     return Tables(
         pointer(ints[:N_COUNTS]),
         pointer(ints[slot:resource]),
         pointer(ints[resource:node]),
-        pointer(ints[node:heap]),
+        pointer(halves[2 * node : 2 * heap]),
         pointer(ints[heap:heap_at]),
         pointer(ints[heap_at:touched]),
         pointer(ints[touched:component]),
-        pointer(ints[component:full]),
+        pointer(halves[2 * component : 2 * near]),
+        pointer(halves[2 * near : 2 * chain]),
+        pointer(halves[2 * chain : 2 * full]),
         pointer(ints[full:members]),
         pointer(ints[members:new]),
         pointer(ints[new:user]),
-        pointer(ints[user:first]),
+        pointer(halves[2 * user : 2 * users]),
+        pointer(halves[2 * users : 2 * span]),
+        pointer(halves[2 * span : 2 * first]),
         pointer(ints[first:used]),
-        pointer(ints[used:place]),
+        pointer(halves[2 * used : 2 * place]),
         pointer(ints[place : place + n_places]),
         pointer(floats[:slot_floats]),
         pointer(floats[slot_floats:coefficient]),
@@ -351,7 +391,8 @@ def opened(state: State) -> Tables:
         pointer(floats[use:user_use]),
         pointer(floats[user_use:fresh]),
         pointer(floats[fresh:level]),
-        pointer(floats[level:filling]),
+        pointer(floats[level:near_level]),
+        pointer(floats[near_level:filling]),
         pointer(floats[filling : filling + 2 * n_resources]),
     )
 

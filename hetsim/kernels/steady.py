@@ -62,7 +62,7 @@ def _write_shared(run: Run, out: IntArray, now: int, iteration: int) -> int:
     n = 0
     for counter in range(run.code.size[memory.N_COUNTERS]):
         stride = run.code.stride[counter]
-        out[n] = run.counter[2 * counter + memory.VALUE] - stride * iteration if stride >= 0 else -1
+        out[n] = run.counter[4 * counter + memory.VALUE] - stride * iteration if stride >= 0 else -1
         n += 1
     for resource in range(run.code.size[memory.N_RESOURCES]):
         out[n] = run.queue[4 * resource + memory.SERVED]
@@ -253,7 +253,7 @@ def _jump(run: Run, n_steps: int, period: int) -> None:
         wait = run.code.instruction[8 * (row[memory.POSITION] - 1) + memory.STRIDE]
         row[memory.THRESHOLD] += n_steps * wait
     for counter in range(run.code.size[memory.N_COUNTERS]):
-        run.counter[2 * counter + memory.VALUE] += n_steps * max(run.code.stride[counter], 0)
+        run.counter[4 * counter + memory.VALUE] += n_steps * max(run.code.stride[counter], 0)
     run.counts[memory.LAST_TICK] += shift
     for i in range(run.counts[memory.N_TIMERS]):
         run.timer[2 * i + memory.TICK] += shift

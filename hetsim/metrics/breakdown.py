@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hetsim.metrics.steps import exposed_ticks, wait_ticks
+from hetsim.metrics.steps import steps_of
 from hetsim.model.result import IntArray, JobRun
 from hetsim.units import TICKS_PER_S
 
@@ -20,7 +20,7 @@ def compute_s(run: JobRun) -> float:
     float
         Seconds.
     """
-    return _mean_s(run.trace.compute)
+    return _mean_s(steps_of(run).compute)
 
 
 def wait_s(run: JobRun) -> float:
@@ -36,7 +36,7 @@ def wait_s(run: JobRun) -> float:
     float
         Seconds.
     """
-    return _mean_s(wait_ticks(run.trace))
+    return _mean_s(steps_of(run).wait)
 
 
 def exposed_s(run: JobRun) -> float:
@@ -52,7 +52,7 @@ def exposed_s(run: JobRun) -> float:
     float
         Seconds.
     """
-    return _mean_s(exposed_ticks(run.trace))
+    return _mean_s(steps_of(run).exposed)
 
 
 def communication_s(run: JobRun) -> float:
@@ -68,9 +68,9 @@ def communication_s(run: JobRun) -> float:
     float
         Seconds.
     """
-    return _mean_s(run.trace.communication)
+    return _mean_s(steps_of(run).communication)
 
 
 def _mean_s(ticks: IntArray) -> float:
     # The sum of integers is exact, so the order of ranks cannot change a digit.
-    return int(np.sum(ticks)) / ticks.size / TICKS_PER_S
+    return int(np.sum(ticks)) / max(ticks.size, 1) / TICKS_PER_S

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hetsim.metrics.steps import duration_ticks, end_ticks
+from hetsim.metrics.steps import steps_of
 from hetsim.model.result import JobRun
 from hetsim.units import TICKS_PER_S, to_seconds
 
@@ -20,7 +20,7 @@ def train_time_s(run: JobRun) -> float:
     float
         Seconds.
     """
-    return to_seconds(int(end_ticks(run.trace)[-1]))
+    return to_seconds(int(steps_of(run).end[-1]))
 
 
 def step_time_mean_s(run: JobRun) -> float:
@@ -36,7 +36,8 @@ def step_time_mean_s(run: JobRun) -> float:
     float
         Seconds.
     """
-    return train_time_s(run) / len(run.trace.step_end)
+    steps = steps_of(run)
+    return to_seconds(int(steps.end[-1])) / steps.end.size
 
 
 def step_time_p50_s(run: JobRun) -> float:
@@ -72,4 +73,4 @@ def step_time_p95_s(run: JobRun) -> float:
 
 
 def _quantile_s(run: JobRun, quantile: float) -> float:
-    return float(np.quantile(duration_ticks(run.trace), quantile)) / TICKS_PER_S
+    return float(np.quantile(steps_of(run).duration, quantile)) / TICKS_PER_S

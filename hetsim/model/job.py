@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hetsim.model.aggregation import Group
+from hetsim.model.efficiency import Efficiency
 from hetsim.model.transport import IDEAL, Transport
 from hetsim.model.workload import Dataset, Model, Variable
 
@@ -45,6 +46,41 @@ class KnownCompute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """Workers that do not always finish a step in its time.
+
+    Parameters
+    ----------
+    probability : tuple of float, shape (n_workers,)
+        That a step of each worker is done when its time is over.
+    unfinished : {"skip", "repeat"}
+        Whether a worker goes on without a gradient, or tries again until it has one.
+    """
+
+    probability: tuple[float, ...]
+    unfinished: Literal["skip", "repeat"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compression:
+    """Gradients that are sent in fewer bytes.
+
+    Parameters
+    ----------
+    kind : {"top-k", "quantized"}
+        The largest entries with their indices, of which only a gather makes a sum; or all entries in fewer bits.
+    sent_frac : float
+        Bytes sent, as a part of those of the gradient.
+    bytes_per_s : float
+        Of the gradient that a worker's device compresses or restores in a second; zero if that takes no time.
+    """
+
+    kind: Literal["top-k", "quantized"]
+    sent_frac: float
+    bytes_per_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One training job.
 
@@ -66,9 +102,9 @@ class Job:
         Coefficient of variation of the lognormal factor on each step's compute time.
     placement : PolicyChoice
         Who decides where it runs.
-    split : {"even", "by-speed"}
-        Whether all workers have the same batch, or each one in proportion to its samples per second; the sum of all is
-        ``n_workers * batch`` either way.
+    split : {"even", "by-speed", "balanced"}
+        Whether all workers have the same batch, each one in proportion to its samples per second, or batches with which
+        they end together; the sum of all is ``n_workers * batch`` in any case.
     aggregation : PolicyChoice or Group
         Who decides how gradients are combined, or the tree itself; its servers are numbers of the job's servers, from
         zero, as texts, since their hosts are not known yet.
@@ -77,6 +113,14 @@ class Job:
     unfairness : float
         Spread of the shares that its connections get where they compete: standard deviation of the logarithm of their
         weights.
+    accumulate : int
+        Batches whose gradients a worker adds up in a step.
+    slots : Slots or None
+        Of steps that may take longer than their time.
+    compression : Compression or None
+        Of gradients on their way.
+    convergence : Efficiency or None
+        Updates to its target; None where they are not known.
     """
 
     name: str
@@ -89,9 +133,13 @@ class Job:
     jitter_cv: float
     placement: PolicyChoice
     aggregation: PolicyChoice | Group
-    split: Literal["even", "by-speed"] = "even"
+    split: Literal["even", "by-speed", "balanced"] = "even"
     transport: Transport = IDEAL
     unfairness: float = 0.0
+    accumulate: int = 1
+    slots: Slots | None = None
+    compression: Compression | None = None
+    convergence: Efficiency | None = None
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -1,5 +1,6 @@
 """What placement policies see of a cluster and a job, and the step times behind it."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from hetsim.model.workload import Model, StepTime, StepTimeProfile
 from hetsim.network.routes import Routes
 from hetsim.units import format_iec
 from hetsim.workload.memory import server_bytes, update_traffic_bytes, worker_bytes
-from hetsim.workload.split import split_by_speed
+from hetsim.workload.split import split_balanced, split_by_speed
 from hetsim.workload.step_time import step_time
 
 
@@ -120,11 +121,19 @@ def step_times(
     times = tuple(timed(worker, job.batch) for worker in placement.workers)
     if job.split == "even":
         return times
-    batches = split_by_speed(job.batch * job.n_workers, [job.batch / time.total_s for time in times])
+    total = job.batch * job.n_workers
+    if job.split == "by-speed":
+        batches = split_by_speed(total, [job.batch / time.total_s for time in times])
+    else:
+        batches = split_balanced(total, [functools.partial(_seconds, timed, worker) for worker in placement.workers])
     _check_memory(cluster, job, workload, placement, batches)
     return tuple(
         replace(timed(worker, batch), batch=batch) for worker, batch in zip(placement.workers, batches, strict=True)
     )
+
+
+def _seconds(timed: Callable[[str, int], StepTime], worker: str, batch: int) -> float:
+    return timed(worker, batch).total_s
 
 
 def _check_memory(cluster: Cluster, job: Job, workload: Model, placement: Placement, batches: Sequence[int]) -> None:
@@ -138,7 +147,7 @@ def _check_memory(cluster: Cluster, job: Job, workload: Model, placement: Placem
         needed, room = worker_bytes(workload, batch), rooms[worker]
         if needed > room:
             short = f"{format_iec(needed)}, {format_iec(needed - room)} more than it has"
-            message = f"split by speed gives rank {rank} on {worker} a batch of {batch}, which needs {short}"
+            message = f"the split gives rank {rank} on {worker} a batch of {batch}, which needs {short}"
             raise PlacementError(job.placement.policy, job.name, message)
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from hetsim.plan import double_tree, halving_doubling, ring
-from hetsim.plan.script import Actor, Script
+from hetsim.plan.entries import Actor
+from hetsim.plan.script import Script
 
 Collective = Callable[[Script, Sequence[Actor], float], None]
 """Extends a script by an exchange among two actors or more; the number is the bytes of the whole gradient."""

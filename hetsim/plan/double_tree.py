@@ -16,8 +16,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from hetsim.plan.entries import Actor, Message
 from hetsim.plan.pieces import n_pieces
-from hetsim.plan.script import Actor, Message, Script
+from hetsim.plan.script import Script
 
 
 @dataclass(frozen=True, slots=True)

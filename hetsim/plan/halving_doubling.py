@@ -9,7 +9,8 @@ far, as large messages do in MPI (rendezvous).
 
 from collections.abc import Sequence
 
-from hetsim.plan.script import Actor, Script
+from hetsim.plan.entries import Actor
+from hetsim.plan.script import Script
 
 
 def is_power_of_two(n: int) -> bool:

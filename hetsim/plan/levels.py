@@ -23,8 +23,11 @@ from typing import Final, Literal
 
 from hetsim.model.aggregation import Group, Rank, ranks_of
 from hetsim.model.cluster import Cluster
-from hetsim.plan import ring
+from hetsim.model.plan import MOST_ITERATIONS, Push, Work
+from hetsim.plan import gossip, ring
+from hetsim.plan.asynchronous import keep_within, push_and_apply, share_steps, tell_each_other
 from hetsim.plan.collectives import COLLECTIVES
+from hetsim.plan.entries import Actor
 from hetsim.plan.parameter_server import (
     Holders,
     Servers,
@@ -34,7 +37,12 @@ from hetsim.plan.parameter_server import (
     pull_all,
     push_all,
 )
-from hetsim.plan.script import Actor, Script
+from hetsim.plan.placed import compute_work
+from hetsim.plan.quorum import push_to_accumulators, take_tokens
+from hetsim.plan.rounds import EACH_STEP, Rounds
+from hetsim.plan.script import Script
+from hetsim.plan.state_server import decided_rounds
+from hetsim.units import to_ticks
 
 Form = Literal["scattered", "led", "whole"]
 
@@ -56,9 +64,11 @@ class Levels:
         Simplified: only a group with servers may have one member.
     is_alone : bool
         Whether there is no other job.
+    seed : int
+        Of what is drawn here.
     """
 
-    def __init__(self, script: Script, cluster: Cluster, root: Group, *, is_alone: bool = False) -> None:
+    def __init__(self, script: Script, cluster: Cluster, root: Group, *, is_alone: bool = False, seed: int = 0) -> None:
         self._script = script
         self._cluster = cluster
         self._root = root
@@ -67,6 +77,10 @@ class Levels:
         self._found: dict[tuple[int, Form], Holders | None] = {}
         self._is_alone = is_alone and all(isinstance(member, Rank) for member in root.members)
         self._one_flow: set[int] = set()
+        self._seed = seed
+        self._compression = script.placed.job.compression
+        self._rounds: dict[int, Rounds] = {}
+        self._find_rounds(root)
         n_before = 0
         for group in _groups(root):
             if group.servers:
@@ -75,19 +89,83 @@ class Levels:
 
     def write(self) -> None:
         """Write the whole exchange."""
-        root = self._root
-        if root.partition_bytes:
+        root, script = self._root, self._script
+        script.sent_frac = 1.0 if self._compression is None else self._compression.sent_frac
+        self._compress(root)
+        if root.sync == "partial":
+            gossip.average_in_parts(script, root, list(ranks_of(root)), self._n_bytes, self._seed)
+        elif root.sync in ("async", "ssp"):
+            self._write_asynchronous(root)
+        elif root.sync == "state-server":
+            self._write_decided(root)
+        elif root.quorum:
+            take_tokens(script, root)
+            self._pull(root)
+            push_to_accumulators(script, self._cluster, root, self._servers[id(root)])
+        elif root.partition_bytes:
             self._write_partitions(root)
         elif root.servers:
-            self._up(root, "led")
-            self._down(root, "led")
+            self._up(root, "led", EACH_STEP)
+            self._down(root, "led", EACH_STEP)
         else:
-            form = self._inner_form(root, "scattered")
+            rounds = self._rounds[id(root)]
+            form = self._inner_form(root, "led" if root.architecture == "gossip" else "scattered")
             for member in root.members:
-                self._up(member, form)
+                self._up(member, form, rounds)
             self._side_by_side(root, form, self._all_reduce)
             for member in root.members:
-                self._down(member, form)
+                self._down(member, form, rounds)
+
+    def _compress(self, node: Group | Rank) -> None:
+        """Let every rank compress what it will send, and restore what it gets where no server does."""
+        script, compression = self._script, self._compression
+        if compression is None or compression.bytes_per_s == 0.0 or isinstance(node, Rank):
+            return
+        ticks = to_ticks(self._n_bytes / compression.bytes_per_s)
+        for member in node.members:
+            self._compress(member)
+            if isinstance(member, Rank):
+                script.rounds = self._rounds[id(node)]
+                work = compute_work(script.objects, script.placed, member.index)
+                script.add(member.index, Work(resources=work.resources, ticks=ticks if node.servers else 2 * ticks))
+        script.rounds = EACH_STEP
+
+    def _write_asynchronous(self, group: Group) -> None:
+        """Let each member of a group exchange by itself."""
+        script = self._script
+        script.draft.is_asynchronous = True
+        if group.architecture != "gossip":
+            self._write_served(group)
+        elif all(isinstance(member, Rank) for member in group.members):
+            gossip.meet_at_random(script, group, list(ranks_of(group)), self._n_bytes)
+        else:
+            assert isinstance(group.period, int)
+            told: list[tuple[Servers, int, int]] = []
+            for member in group.members:
+                assert isinstance(member, Group)
+                counter = script.objects.counter(f"{script.placed.job.name}/updates of group {len(told)}")
+                clients = self._write_served(member, counter)
+                n_updates = len(clients) * self._rounds[id(member)].n_in(script.placed.job.n_steps)
+                told.append((self._servers[id(member)], counter, n_updates))
+            edges = gossip.edges_of(group.graph, len(told))
+            tell_each_other(script, self._cluster, told, group.period, edges)
+
+    def _write_served(self, group: Group, counter: int | None = None) -> Holders:
+        """Let each member of a group push to its servers by itself, and a counter rise with each push."""
+        script, servers = self._script, self._servers[id(group)]
+        if group.steps == "shared":
+            share_steps(script)
+        clients = self._clients(group)
+        script.rounds = self._rounds[id(group)]
+        for client in clients:
+            push_and_apply(script, self._cluster, client, servers)
+            if counter is not None:
+                script.add(client[0], Push(counter))
+        if group.sync == "ssp":
+            keep_within(script, clients, group.staleness)
+        self._pull(group)
+        script.rounds = EACH_STEP
+        return clients
 
     def is_one_flow(self, group: Group) -> bool:
         """Return whether a group's exchange was written as one flow.
@@ -149,59 +227,103 @@ class Levels:
                 return inner
         return "whole"
 
-    def _up(self, node: Group | Rank, form: Form) -> None:
-        """Leave the sum of a node with its holders."""
+    def _find_rounds(self, group: Group) -> Rounds:
+        """Find when a group and those in it exchange: each so many rounds of those in it."""
+        inner = [self._find_rounds(member) for member in group.members if isinstance(member, Group)]
+        base = max(inner, key=lambda rounds: rounds.period, default=EACH_STEP)
+        rounds = base
+        if isinstance(group.period, tuple):
+            steps = dict(zip(ranks_of(group), group.period, strict=True))
+            rounds = Rounds(period=max(group.period), own=tuple(steps[rank] for rank in sorted(steps)))
+            self._script.set_steps(rounds.own)
+        elif group.sync == "local":
+            period = group.period * base.period
+            rounds = Rounds(period=period, start=self._root.local_after) if period > 1 else EACH_STEP
+        self._rounds[id(group)] = rounds
+        return rounds
+
+    def _up(self, node: Group | Rank, form: Form, above: Rounds) -> None:
+        """Leave the sum of a node with its holders, for what is around it."""
         if isinstance(node, Rank):
             return
+        script, rounds = self._script, self._rounds[id(node)]
         if node.servers:
             servers = self._servers[id(node)]
-            push_all(self._script, self._clients(node), servers)
+            clients = self._clients(node)
+            script.rounds = rounds
+            push_all(script, clients, servers)
+            script.rounds = above
             if form == "whole":
                 for server, n_bytes in servers.holders[1:]:
-                    self._script.receive(self._script.send(server, servers.actors[0], n_bytes))
+                    script.receive(script.send(server, servers.actors[0], n_bytes))
             return
         inner = self._inner_form(node, form)
         for member in node.members:
-            self._up(member, inner)
+            self._up(member, inner, rounds)
         self._side_by_side(node, inner, self._scatter if form == "scattered" else self._reduce)
 
-    def _down(self, node: Group | Rank, form: Form) -> None:
+    def _down(self, node: Group | Rank, form: Form, above: Rounds) -> None:
         """Bring what the holders of a node have to all of its ranks."""
         if isinstance(node, Rank):
             return
         if node.servers:
-            self._down_from_servers(node, form)
+            self._down_from_servers(node, form, above)
             return
         inner = self._inner_form(node, form)
         self._side_by_side(node, inner, self._gather if form == "scattered" else self._broadcast)
         for member in node.members:
-            self._down(member, inner)
+            self._down(member, inner, self._rounds[id(node)])
 
-    def _down_from_servers(self, group: Group, form: Form) -> None:
+    def _down_from_servers(self, group: Group, form: Form, above: Rounds) -> None:
         script, servers = self._script, self._servers[id(group)]
+        script.rounds = above
         if form == "whole":
             for server, n_bytes in servers.holders[1:]:
                 script.receive(script.send(servers.actors[0], server, n_bytes))
-        is_below = script.is_early
-        clients = self._clients_of(group)
-        if is_below:
+        script.rounds = self._rounds[id(group)]
+        if script.is_early:
             ready = script.barrier(f"servers that are up to date, from {script.name(servers.actors[0])} on")
             for server in servers.actors:
                 script.push(server, ready)
-            for client, _ in clients:
+            for client, _ in self._clients_of(group):
                 script.add(client, ready)
         else:
             apply_all(script, self._cluster, self._actors_below(group), servers)
-        script.is_early = True
-        pull_all(script, clients, servers)
+        self._pull(group)
+
+    def _write_decided(self, root: Group) -> None:
+        """Let the ranks exchange when a state server says so; they pull at once, for their next steps."""
+        script, servers = self._script, self._servers[id(root)]
+        script.rounds = decided_rounds(script, root.margin_s)
+        push_all(script, self._clients_of(root), servers)
+        apply_all(script, self._cluster, sorted(ranks_of(root)), servers)
+        sent_frac, script.sent_frac = script.sent_frac, 1.0
+        pull_all(script, self._clients_of(root), servers)
+        script.sent_frac = sent_frac
+        rounds, ended = script.actor("rounds", servers.hosts[0]), script.barrier("rounds ended")
+        for server in servers.actors:
+            script.push(server, ended)
+            script.set_iterations(server, MOST_ITERATIONS, is_background=True)
+        script.add(rounds, ended)
+        script.set_iterations(rounds, MOST_ITERATIONS, is_background=True, is_clock=True)
+
+    def _pull(self, group: Group) -> None:
+        """Let the members of a group pull before they compute."""
+        script = self._script
+        is_below, script.is_early = script.is_early, True
+        script.rounds = self._rounds[id(group)]
+        # Parameters come back whole.
+        sent_frac, script.sent_frac = script.sent_frac, 1.0
+        pull_all(script, self._clients_of(group), self._servers[id(group)])
+        script.sent_frac = sent_frac
         for member in group.members:
-            self._down(member, "led")
+            self._down(member, "led", self._rounds[id(group)])
         script.is_early = is_below
 
     def _clients(self, group: Group) -> Holders:
         """Bring up the sums of the members of a group with servers, and return who has them."""
         for member in group.members:
-            self._up(member, "led")
+            self._up(member, "led", self._rounds[id(group)])
         return self._clients_of(group)
 
     def _clients_of(self, group: Group) -> Holders:
@@ -217,15 +339,25 @@ class Levels:
         clients = self._clients(root)
         exchange_in_partitions(self._script, self._cluster, clients, self._servers[id(root)], root.partition_bytes)
         for member in root.members:
-            self._down(member, "led")
+            self._down(member, "led", EACH_STEP)
 
     def _side_by_side(self, group: Group, form: Form, exchange: _Exchange) -> None:
-        """Let the holders of each position of all members exchange."""
+        """Let the holders of each position of all members exchange, in the rounds of the group."""
+        self._script.rounds = self._rounds[id(group)]
+        if len(group.members) == 1:
+            return
         for position in zip(*(self._holders(member, form) or () for member in group.members), strict=True):
             exchange(group, [actor for actor, _ in position], position[0][1])
 
     def _all_reduce(self, group: Group, actors: Sequence[Actor], n_bytes: float) -> None:
-        if not self._is_composite(group, actors, n_bytes, 2):
+        if group.architecture == "gossip":
+            gossip.exchange(self._script, group, actors, n_bytes)
+        elif self._compression and self._compression.kind == "top-k":
+            # Indices differ, so that everybody gathers what each one has.
+            n_bytes *= len(actors)
+            if not self._is_composite(group, actors, n_bytes, 1):
+                ring.one_pass(self._script, actors, n_bytes)
+        elif not self._is_composite(group, actors, n_bytes, 2):
             COLLECTIVES[group.architecture].all_reduce(self._script, actors, n_bytes)
 
     def _scatter(self, group: Group, actors: Sequence[Actor], n_bytes: float) -> None:

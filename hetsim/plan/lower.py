@@ -49,7 +49,7 @@ def lower(
         form: Form = "led"
         is_one_flow = False
         if isinstance(tree, Group):
-            levels = Levels(script, cluster, tree, is_alone=len(placed_jobs) == 1)
+            levels = Levels(script, cluster, tree, is_alone=len(placed_jobs) == 1, seed=seed)
             form = levels.form_of(tree)
             levels.write()
             is_one_flow = levels.is_one_flow(tree)

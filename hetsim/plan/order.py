@@ -253,7 +253,7 @@ def order_of(plan: Plan) -> Order | None:
     Order or None
         None where an activity may meet another one, or a wait may end in more than one way.
     """
-    if plan.changes or not _waits_for_the_present(plan):
+    if plan.changes or not plan.is_straight or not _waits_for_the_present(plan):
         return None
     order = Order(plan)
     if not order.sort():
@@ -277,7 +277,7 @@ def _waits_for_the_present(plan: Plan) -> bool:
                 continue
             n = n_rises[instruction.counter]
             raising = programs[instruction.counter]
-            if instruction.stride != n or not 1 <= instruction.base <= n:
+            if instruction.stride != n or instruction.period != 1 or not 1 <= instruction.base <= n:
                 return False
             if instruction.base < n and len(raising) > 1:
                 return False

@@ -18,8 +18,9 @@ from hetsim.model.aggregation import Group
 from hetsim.model.cluster import Cluster
 from hetsim.model.job import KnownCompute
 from hetsim.model.plan import Work
+from hetsim.plan.entries import Actor, Message
 from hetsim.plan.placed import PlacedJob
-from hetsim.plan.script import Actor, Message, Script
+from hetsim.plan.script import Script
 from hetsim.units import to_ticks
 from hetsim.workload.memory import update_traffic_bytes
 from hetsim.workload.shards import shard_bytes
@@ -93,7 +94,7 @@ def push_all(script: Script, clients: Holders, servers: Servers) -> None:
     received = {server: script.barrier(f"gradients at {script.name(server)}") for server in servers.actors}
     for client, held in clients:
         for server, n_bytes in servers.holders:
-            script.transfer(client, (client, server), _part(script, held, n_bytes), received[server])
+            script.transfer(client, (client, server), part_bytes(script, held, n_bytes), received[server])
     for server in servers.actors:
         script.add(server, received[server])
 
@@ -114,8 +115,7 @@ def apply_all(script: Script, cluster: Cluster, clients: Sequence[Actor], server
     """
     applied = script.barrier(f"servers that applied, from {script.name(servers.actors[0])} on")
     for (server, n_bytes), host in zip(servers.holders, servers.hosts, strict=True):
-        traffic_bytes = update_traffic_bytes(n_bytes)
-        ticks = _server_ticks(script.placed, cluster.host(host).cpu.memory_bytes_per_s, traffic_bytes, 1)
+        ticks = update_ticks(script.placed, cluster, host, n_bytes)
         script.add(server, Work(resources=(script.objects.cpu(host),), ticks=ticks))
         script.push(server, applied)
     for client in clients:
@@ -137,7 +137,7 @@ def pull_all(script: Script, clients: Holders, servers: Servers) -> None:
     for client, held in clients:
         pulled = script.barrier(f"pulls of {script.name(client)}")
         for server, n_bytes in servers.holders:
-            script.transfer(client, (server, client), _part(script, held, n_bytes), pulled)
+            script.transfer(client, (server, client), part_bytes(script, held, n_bytes), pulled)
         script.add(client, pulled)
 
 
@@ -164,7 +164,7 @@ def exchange_in_partitions(
     for partition in range(k):
         role: Literal["next", "lone"] = "next" if partition else "lone"
         sent = [
-            script.send(client, server, _part(script, held, n_bytes) / k, role)
+            script.send(client, server, part_bytes(script, held, n_bytes) / k, role)
             for client, held in clients
             for server, n_bytes in servers.holders
         ]
@@ -176,7 +176,7 @@ def exchange_in_partitions(
             script.add(server, Work(resources=(script.objects.cpu(host),), ticks=ticks))
         returning.append(
             [
-                script.send(server, client, _part(script, held, n_bytes) / k, role)
+                script.send(server, client, part_bytes(script, held, n_bytes) / k, role)
                 for server, n_bytes in servers.holders
                 for client, held in clients
             ]
@@ -186,9 +186,48 @@ def exchange_in_partitions(
             script.receive(message)
 
 
-def _part(script: Script, held: float, n_bytes: float) -> float:
+def part_bytes(script: Script, held: float, n_bytes: float) -> float:
+    """Return how many bytes of a server's a holder of some part exchanges with it.
+
+    Parameters
+    ----------
+    script : Script
+        Of the job.
+    held : float
+        Bytes of the part.
+    n_bytes : float
+        That the server holds.
+
+    Returns
+    -------
+    float
+        The same part of the server's bytes.
+    """
     total = float(script.placed.job.gradient_bytes)
     return n_bytes if held == total else n_bytes * (held / total)
+
+
+def update_ticks(placed: PlacedJob, cluster: Cluster, host: str, n_bytes: float) -> int:
+    """Return how long a server takes to apply a gradient.
+
+    Parameters
+    ----------
+    placed : PlacedJob
+        The job.
+    cluster : Cluster
+        Where its servers are.
+    host : str
+        Of the server.
+    n_bytes : float
+        Parameters that are updated.
+
+    Returns
+    -------
+    int
+        Ticks on an idle CPU.
+    """
+    memory_bytes_per_s = cluster.host(host).cpu.memory_bytes_per_s
+    return _server_ticks(placed, memory_bytes_per_s, update_traffic_bytes(n_bytes), 1)
 
 
 def _server_ticks(placed: PlacedJob, memory_bytes_per_s: float, traffic_bytes: float, n_parts: int) -> int:

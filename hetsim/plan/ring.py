@@ -15,10 +15,11 @@ from typing import Final
 
 from hetsim.model.aggregation import Group
 from hetsim.network.transports import Role
+from hetsim.plan.entries import Actor
 from hetsim.plan.pieces import n_pieces
 from hetsim.plan.placed import compute_work
-from hetsim.plan.script import Actor, Script, flow_of
-from hetsim.plan.sending import Latencies, Sending, steps
+from hetsim.plan.script import Script
+from hetsim.plan.sending import Latencies, Sending, flow_of, steps
 
 MOST_ROUNDS_MEMBERS: Final = 64
 """A ring of more members is one composite flow, unless rounds are asked for."""
@@ -134,8 +135,8 @@ def composite(script: Script, actors: Sequence[Actor], n_bytes: float, n_passes:
         As for `rounds`.
     """
     n_rounds = n_passes * (len(actors) - 1)
-    first = _sendings(script, actors, n_bytes / len(actors), "first")
-    later = _sendings(script, actors, n_bytes / len(actors), "next")
+    part_bytes = n_bytes / len(actors) * script.sent_frac
+    first, later = (_sendings(script, actors, part_bytes, role) for role in ("first", "next"))
     n_streams: dict[int, float] = defaultdict(float)
     for sending in later:
         for link, use in sending.usage:

@@ -1,76 +1,15 @@
 """The programs of one job under construction: what each actor does, in its order, before counters have thresholds."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from hetsim.model.plan import Flow, Instruction, Program, Push, Wait
+from hetsim.model.plan import Choose, Program, Push
 from hetsim.network.transports import Role
+from hetsim.plan.entries import Actor, Arrival, Barrier, Body, Choice, Draft, Entry, Message, Transfer
+from hetsim.plan.finish import Finishing
 from hetsim.plan.objects import Objects
-from hetsim.plan.placed import PlacedJob, compute_work
+from hetsim.plan.placed import PlacedJob
+from hetsim.plan.rounds import EACH_STEP
 from hetsim.plan.sending import Sender, Sending
-from hetsim.units import TICKS_PER_S
-
-Actor = int
-"""A rank, or a number above the ranks: a server, or a collective that acts as one."""
-
-
-@dataclass(slots=True, eq=False)
-class Message:
-    """Bytes from one actor to another; messages of one way follow each other, as on one stream.
-
-    Parameters
-    ----------
-    source, target : Actor
-        From and to whom.
-    n_bytes : float
-        Payload.
-    role : Role
-        For its transport.
-    number : int
-        Among the messages of its way in one iteration, from one; given when the script is complete.
-    """
-
-    source: Actor
-    target: Actor
-    n_bytes: float
-    role: Role
-    number: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Barrier:
-    """A counter that rises a fixed number of times in an iteration, and is waited for as a whole.
-
-    Parameters
-    ----------
-    counter : int
-        Its index in the plan.
-    n_signals : int
-        Times that it rises in an iteration.
-    """
-
-    counter: int
-    n_signals: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Transfer:
-    """Start a transfer by itself, and raise a barrier at its end."""
-
-    way: tuple[Actor, Actor]
-    n_bytes: float
-    barrier: Barrier
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrival:
-    """Wait until a message has arrived."""
-
-    message: Message
-
-
-_Entry = Instruction | Message | _Arrival | _Transfer | Barrier
 
 
 class Script:
@@ -81,6 +20,9 @@ class Script:
     the queue then goes on by itself, no longer as a transfer of the actor, and the first message of the next iteration
     follows it. Each way has the queue for itself, as each stream has a send buffer.
 
+    What is added while `rounds` are longer than a step is done once a round: early entries in its first step, late ones
+    in its last. An actor that is no rank and takes part in nothing more often has an iteration for each round.
+
     Parameters
     ----------
     objects : Objects
@@ -89,24 +31,36 @@ class Script:
         The job.
     sender : Sender
         Of its messages.
+
+    Attributes
+    ----------
+    draft : Draft
+        What was said so far.
+    is_early : bool
+        Where entries are added.
+    rounds : Rounds
+        When they are done.
+    sent_frac : float
+        Bytes that go on their way for each one that is sent.
     """
 
     def __init__(self, objects: Objects, placed: PlacedJob, sender: Sender) -> None:
+        job = placed.job
+        names = [f"{job.name}/rank {rank}" for rank in range(job.n_workers)]
         self.objects = objects
         self.placed = placed
-        self._sender = sender
         self.is_early = False
-        self._names = [f"{placed.job.name}/rank {rank}" for rank in range(placed.job.n_workers)]
-        self._nodes = list(placed.placement.workers)
-        self._early: list[list[_Entry]] = [[] for _ in self._names]
-        self._late: list[list[_Entry]] = [[] for _ in self._names]
-        self._members: dict[Actor, tuple[int, ...]] = {}
-        self._channels: dict[tuple[Actor, Actor], int] = {}
-        self._flows: dict[tuple[Actor, Actor, float, Role], Flow] = {}
-        self._waiting: dict[tuple[Actor, Actor], float] = {}
-        self._handed_over: dict[tuple[Actor, Actor], int] = {}
-        self._queues: list[tuple[str, tuple[Instruction, ...]]] = []
-        self._loads_s: dict[tuple[Actor, Actor], float] = {}
+        self.rounds = EACH_STEP
+        self.sent_frac = 1.0
+        self.draft = Draft(
+            objects=objects,
+            placed=placed,
+            sender=sender,
+            names=names,
+            nodes=list(placed.placement.workers),
+            bodies=[Body() for _ in names],
+            n_steps=[job.n_steps] * job.n_workers,
+        )
 
     def actor(self, name: str, node: str) -> Actor:
         """Add an actor that is no rank.
@@ -123,11 +77,39 @@ class Script:
         Actor
             The next number.
         """
-        self._names.append(f"{self.placed.job.name}/{name}")
-        self._nodes.append(node)
-        self._early.append([])
-        self._late.append([])
-        return len(self._names) - 1
+        self.draft.names.append(f"{self.placed.job.name}/{name}")
+        self.draft.nodes.append(node)
+        self.draft.bodies.append(Body())
+        return len(self.draft.names) - 1
+
+    def set_iterations(self, actor: Actor, n: int, *, is_background: bool = False, is_clock: bool = False) -> None:
+        """Say how often an actor acts that has no part in the rounds of ranks.
+
+        Parameters
+        ----------
+        actor : Actor
+            No rank.
+        n : int
+            Iterations.
+        is_background : bool
+            Whether nobody waits for its end.
+        is_clock : bool
+            Whether the ends of its iterations are the updates of the parameters.
+        """
+        body = self.draft.bodies[actor]
+        body.n_iterations, body.is_background, body.is_clock = n, is_background, is_clock
+
+    def set_steps(self, in_round: Sequence[int]) -> None:
+        """Let ranks have different numbers of steps in a round, and about as many together as they would have.
+
+        Parameters
+        ----------
+        in_round : sequence of int, shape (n_ranks,)
+            Steps of each.
+        """
+        job = self.placed.job
+        n_rounds = max(1, round(job.n_steps * job.n_workers / sum(in_round)))
+        self.draft.n_steps = [n * n_rounds for n in in_round]
 
     def collective(self, kind: str, members: Sequence[Actor]) -> Actor:
         """Add an actor that starts what all members of a collective take part in.
@@ -144,8 +126,8 @@ class Script:
         Actor
             The next number, which is also part of its name.
         """
-        actor = self.actor(f"{kind} {len(self._names)}", "")
-        self._members[actor] = tuple(sorted(rank for rank in members if rank < self.placed.job.n_workers))
+        actor = self.actor(f"{kind} {len(self.draft.names)}", "")
+        self.draft.members[actor] = tuple(sorted(rank for rank in members if rank < self.placed.job.n_workers))
         return actor
 
     def name(self, actor: Actor) -> str:
@@ -161,7 +143,7 @@ class Script:
         str
             Such as ``rank 3``.
         """
-        return self._names[actor].removeprefix(f"{self.placed.job.name}/")
+        return self.draft.name(actor)
 
     def barrier(self, name: str) -> Barrier:
         """Return a new barrier.
@@ -195,7 +177,7 @@ class Script:
         Message
             For `receive`.
         """
-        message = Message(source, target, n_bytes, role)
+        message = Message(source, target, n_bytes * self.sent_frac, role, self.rounds)
         self.add(source, message)
         return message
 
@@ -207,9 +189,17 @@ class Script:
         message : Message
             From `send`.
         """
-        self.add(message.target, _Arrival(message))
+        self.add(message.target, Arrival(message))
 
-    def transfer(self, owner: Actor, way: tuple[Actor, Actor], n_bytes: float, barrier: Barrier) -> None:
+    def transfer(
+        self,
+        owner: Actor,
+        way: tuple[Actor, Actor],
+        n_bytes: float,
+        barrier: Barrier,
+        *,
+        accumulator: int | None = None,
+    ) -> None:
         """Let an actor start a transfer and go on.
 
         Parameters
@@ -222,9 +212,43 @@ class Script:
             Payload.
         barrier : Barrier
             Rises at the end.
+        accumulator : int or None
+            A counter that rises too.
         """
         barrier.n_signals += 1
-        self.add(owner, _Transfer(way, n_bytes, barrier))
+        signals = (barrier.counter,) if accumulator is None else (barrier.counter, accumulator)
+        self.add(owner, Transfer(way, n_bytes * self.sent_frac, signals))
+
+    def transfer_one(
+        self,
+        owner: Actor,
+        ways: Sequence[tuple[Actor, Actor]],
+        n_bytes: float,
+        barrier: Barrier,
+        *,
+        shares: tuple[float, ...],
+        stream: int,
+    ) -> None:
+        """Let an actor start one of some transfers, by a draw, and go on.
+
+        Parameters
+        ----------
+        owner : Actor
+            Who starts it.
+        ways : sequence of (Actor, Actor)
+            Source and target of each.
+        n_bytes : float
+            Payload.
+        barrier : Barrier
+            Rises at the end.
+        shares : tuple of float
+            Probability of each.
+        stream : int
+            Key of the draws.
+        """
+        barrier.n_signals += 1
+        transfers = tuple(Transfer(way, n_bytes * self.sent_frac, (barrier.counter,)) for way in ways)
+        self.add(owner, Choice(Choose(shares=shares, stream=stream), transfers))
 
     def push(self, actor: Actor, barrier: Barrier) -> None:
         """Let an actor raise a barrier.
@@ -239,17 +263,18 @@ class Script:
         barrier.n_signals += 1
         self.add(actor, Push(barrier.counter))
 
-    def add(self, actor: Actor, entry: _Entry) -> None:
+    def add(self, actor: Actor, entry: Entry) -> None:
         """Append to what an actor does.
 
         Parameters
         ----------
         actor : Actor
             Who.
-        entry : Instruction, Message or Barrier
-            Do it; send it; wait until all its signals of the iteration have come.
+        entry : Instruction, Message, Barrier or Clock
+            Do it; send it; wait until all its signals of the round have come, or until others are not too far behind.
         """
-        (self._early if self.is_early else self._late)[actor].append(entry)
+        body = self.draft.bodies[actor]
+        (body.early if self.is_early else body.late).append((self.rounds, entry))
 
     def sending(self, source: Actor, target: Actor, n_bytes: float, role: Role) -> Sending:
         """Return what a message between two actors becomes.
@@ -268,122 +293,7 @@ class Script:
         Sending
             Links, bytes and latency.
         """
-        return self._sender.sending(self._nodes[source], self._nodes[target], n_bytes, role)
-
-    def programs(self, job: int) -> list[Program]:
-        """Return the finished programs.
-
-        Parameters
-        ----------
-        job : int
-            Index of the job.
-
-        Returns
-        -------
-        list of Program
-            Ranks, then the other actors, then the queues that send what actors have left to them.
-        """
-        n_ranks = self.placed.job.n_workers
-        bodies: list[list[_Entry]] = []
-        for actor, (early, late) in enumerate(zip(self._early, self._late, strict=True)):
-            work = [compute_work(self.objects, self.placed, actor)] if actor < n_ranks else []
-            bodies.append([*early, *work, *late])
-        n_sent = _number(bodies)
-        self._loads_s = self._find_loads(bodies)
-        finished = [tuple(self._finished(body, n_sent)) for body in bodies]
-        return [
-            Program(
-                name=name,
-                job=job,
-                rank=actor if actor < n_ranks else -1,
-                body=body,
-                n_iterations=self.placed.job.n_steps,
-                members=self._members.get(actor, ()),
-            )
-            for actor, (name, body) in enumerate([*zip(self._names, finished, strict=True), *self._queues])
-        ]
-
-    def _finished(self, body: Sequence[_Entry], n_sent: dict[tuple[Actor, Actor], int]) -> Iterator[Instruction]:
-        """Yield instructions with thresholds, and the waits that keep the messages of a way in order."""
-        arrived: dict[tuple[Actor, Actor], int] = {}
-        for entry in body:
-            if isinstance(entry, Message):
-                way = (entry.source, entry.target)
-                queue_bytes = self._queue_bytes(way)
-                before = entry.number - 1
-                if arrived.setdefault(way, 0) < before or (queue_bytes and not before):
-                    arrived[way] = before
-                    yield self._wait(way, before, n_sent[way])
-                is_left = queue_bytes and entry.number == n_sent[way]
-                yield self._left_to_queue(entry, queue_bytes) if is_left else self._flow(entry)
-            elif isinstance(entry, _Arrival):
-                message = entry.message
-                way = (message.source, message.target)
-                yield self._wait(way, message.number, n_sent[way])
-            elif isinstance(entry, _Transfer):
-                yield self._transferred(entry)
-            elif isinstance(entry, Barrier):
-                yield Wait(counter=entry.counter, base=entry.n_signals, stride=entry.n_signals)
-            else:
-                yield entry
-        for way in arrived:
-            if way in self._handed_over:
-                yield Wait(counter=self._handed_over[way], base=1, stride=1)
-            elif not self._queue_bytes(way):
-                yield self._wait(way, n_sent[way], n_sent[way])
-
-    def _wait(self, way: tuple[Actor, Actor], number: int, n_sent: int) -> Wait:
-        return Wait(counter=self._channel(*way), base=number, stride=n_sent)
-
-    def _flow(self, message: Message) -> Flow:
-        key = (message.source, message.target, message.n_bytes, message.role)
-        if key not in self._flows:
-            signals = (self._channel(message.source, message.target),)
-            self._flows[key] = flow_of(self.sending(*key), signals)
-        return self._flows[key]
-
-    def _transferred(self, transfer: _Transfer) -> Flow:
-        """Return a transfer; its connection was idle since the last step while workers computed and all answered."""
-        source, target = transfer.way
-        slowest_s = max(step_time.total_s for step_time in self.placed.step_times)
-        idle_s = slowest_s + self._loads_s.get((target, source), 0.0)
-        sending = self._sender.sending(
-            self._nodes[source], self._nodes[target], transfer.n_bytes, "lone", idle_s=idle_s
-        )
-        return flow_of(sending, (transfer.barrier.counter,))
-
-    def _find_loads(self, bodies: Sequence[Sequence[_Entry]]) -> dict[tuple[Actor, Actor], float]:
-        """Return how long the slowest link of each way takes for all transfers of an iteration that cross it."""
-        ways: dict[tuple[Actor, Actor], tuple[int, ...]] = {}
-        load_s: dict[int, float] = defaultdict(float)
-        for transfer in (entry for body in bodies for entry in body if isinstance(entry, _Transfer)):
-            source, target = transfer.way
-            used = self.objects.links(self._nodes[source], self._nodes[target])
-            ways[transfer.way] = tuple(link for link, _ in used)
-            for link in ways[transfer.way]:
-                ticks = transfer.n_bytes / capacity if (capacity := self.objects.resources[link].capacity) else 0.0
-                load_s[link] += ticks / TICKS_PER_S
-        return {way: max((load_s[link] for link in links), default=0.0) for way, links in ways.items()}
-
-    def _left_to_queue(self, message: Message, queue_bytes: float) -> Flow:
-        """Return what an actor sends itself of the last message of a way, and let a program of its own send the rest.
-
-        A message that fits into the queue is handed over as it sets out.
-        """
-        whole = self._flow(message)
-        n_bytes = whole.n_bytes - queue_bytes / self._weight(message)
-        if n_bytes <= 0.0:
-            return whole
-        way = (message.source, message.target)
-        name = f"queue from {self.name(message.source)} to {self.name(message.target)}"
-        handed_over = self._handed_over[way] = self.objects.counter(f"{self.placed.job.name}/handed to {name}")
-        rest = replace(whole, n_bytes=whole.n_bytes - n_bytes, latency_ticks=0, latency_changes=())
-        wait = Wait(counter=handed_over, base=1, stride=1)
-        self._queues.append((f"{self.placed.job.name}/{name}", (wait, rest)))
-        return replace(whole, n_bytes=n_bytes, signals=(handed_over,))
-
-    def _weight(self, message: Message) -> float:
-        return self._sender.weight(self._nodes[message.source], self._nodes[message.target])
+        return self.draft.sending(source, target, n_bytes, role)
 
     def has_queue(self, source: Actor, target: Actor) -> bool:
         """Return whether what is left of a message on a way waits in a queue.
@@ -398,51 +308,19 @@ class Script:
         bool
             Whether the sender goes on before its last message has arrived.
         """
-        return self._queue_bytes((source, target)) > 0.0
+        return self.draft.queue_bytes(source, target) > 0.0
 
-    def _queue_bytes(self, way: tuple[Actor, Actor]) -> float:
-        if way not in self._waiting:
-            source, target = way
-            self._waiting[way] = self.objects.queue_bytes(self._nodes[source], self._nodes[target])
-        return self._waiting[way]
+    def programs(self, job: int) -> list[Program]:
+        """Return the finished programs.
 
-    def _channel(self, source: Actor, target: Actor) -> int:
-        if (source, target) not in self._channels:
-            self._channels[source, target] = self.objects.counter(f"{self._names[source]} to {self.name(target)}")
-        return self._channels[source, target]
+        Parameters
+        ----------
+        job : int
+            Index of the job.
 
-
-def flow_of(sending: Sending, signals: tuple[int, ...]) -> Flow:
-    """Return the flow of a message.
-
-    Parameters
-    ----------
-    sending : Sending
-        The message.
-    signals : tuple of int
-        Counters that rise at its end.
-
-    Returns
-    -------
-    Flow
-        An instruction.
-    """
-    (_, latency_ticks), *changes = sending.latencies
-    return Flow(
-        usage=sending.usage,
-        n_bytes=sending.n_bytes,
-        latency_ticks=latency_ticks,
-        signals=signals,
-        latency_changes=tuple(changes),
-    )
-
-
-def _number(bodies: Sequence[Sequence[_Entry]]) -> dict[tuple[Actor, Actor], int]:
-    """Number the messages of each way in the order in which they are sent, and return how many there are."""
-    n_sent: dict[tuple[Actor, Actor], int] = defaultdict(int)
-    for body in bodies:
-        for entry in body:
-            if isinstance(entry, Message):
-                n_sent[entry.source, entry.target] += 1
-                entry.number = n_sent[entry.source, entry.target]
-    return n_sent
+        Returns
+        -------
+        list of Program
+            Ranks, then the other actors, then the queues that send what actors have left to them.
+        """
+        return Finishing(self.draft).programs(job)

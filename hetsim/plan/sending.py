@@ -7,6 +7,7 @@ from typing import TypeVar
 from hetsim.kernels.draws import stream_key, uniforms
 from hetsim.kernels.normal import exp, normal_quantile
 from hetsim.model.job import Job
+from hetsim.model.plan import Flow
 from hetsim.model.transport import IDEAL, Transport
 from hetsim.network.conditions import Conditions, Way
 from hetsim.network.transports import Role, latency_s, outside, rate_cap_bytes_per_s, restarted_bytes_per_s
@@ -182,3 +183,28 @@ def steps(states: Iterable[tuple[int, T]]) -> tuple[tuple[int, T], ...]:
         if not kept or kept[-1][1] != value:
             kept.append((tick, value))
     return tuple(kept)
+
+
+def flow_of(sending: Sending, signals: tuple[int, ...]) -> Flow:
+    """Return the flow of a message.
+
+    Parameters
+    ----------
+    sending : Sending
+        The message.
+    signals : tuple of int
+        Counters that rise at its end.
+
+    Returns
+    -------
+    Flow
+        An instruction.
+    """
+    (_, latency_ticks), *changes = sending.latencies
+    return Flow(
+        usage=sending.usage,
+        n_bytes=sending.n_bytes,
+        latency_ticks=latency_ticks,
+        signals=signals,
+        latency_changes=tuple(changes),
+    )

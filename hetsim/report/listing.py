@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from hetsim.aggregation.table import POLICIES as AGGREGATIONS
+from hetsim.catalog.convergence import descriptions as convergence_descriptions
 from hetsim.catalog.meshes import descriptions as mesh_descriptions
 from hetsim.catalog.tables import descriptions, profiles
 from hetsim.catalog.transports import descriptions as transport_descriptions
@@ -29,6 +30,7 @@ def listing() -> dict[str, Callable[[], Mapping[str, str]]]:
         "transports": transport_descriptions,
         "datasets": lambda: descriptions("dataset"),
         "profiles": _profiles,
+        "convergence": convergence_descriptions,
         "placements": lambda: {name: _first_line(policy) for name, policy in PLACEMENTS.items()},
         "aggregations": lambda: {name: _first_line(entry.function) for name, entry in AGGREGATIONS.items()},
         "metrics": lambda: {name: _first_line(metric.function) for name, metric in METRICS.items()},

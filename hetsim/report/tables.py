@@ -9,7 +9,7 @@ from hetsim.experiment.inputs import STEP_TIME, Input, count_by_basis
 from hetsim.experiment.points import JOB, ComparisonRow, is_decision, label_text
 from hetsim.experiment.result import Result, placements
 from hetsim.experiment.statistics import Estimate, mean_interval
-from hetsim.metrics.table import METRICS
+from hetsim.metrics.table import METRICS, number_of
 from hetsim.model.aggregation import Group
 from hetsim.model.job import Job
 from hetsim.model.result import JobRun
@@ -88,6 +88,8 @@ def _comparison_cells(row: ComparisonRow, paths: Sequence[str]) -> list[str]:
 def _verdict(row: ComparisonRow) -> tuple[str, str]:
     if row.is_baseline:
         return "1x", "baseline"
+    if not row.is_comparable:
+        return "-", "other synchronization"
     if row.speedup is None:
         return "-", "no ratio: a value is zero"
     text = with_interval(row.speedup, row.speedup_ci_low, row.speedup_ci_high, "x")
@@ -104,6 +106,11 @@ def _comparison_legend(comparison: Comparison) -> str:
     elif JOB in labels:
         against = "the first row of the same job"
     lines = [f"Speed-up: how many times better than {against}; above 1 is an improvement."]
+    if any(not row.is_comparable for row in comparison.rows):
+        lines.append("other synchronization: its samples are worth more or less, so no winner is named on them alone;")
+        lines.append("--metric time_to_accuracy_s compares what they are worth, where a job says it (convergence).")
+    if comparison.metric == "time_to_accuracy_s":
+        lines += _assumptions(comparison)
     if not _is_same_work(comparison):
         lines.append("The points train on different numbers of samples: --metric samples_per_s compares their rates.")
     if max(row.n for row in comparison.rows) == 1:
@@ -114,6 +121,22 @@ def _comparison_legend(comparison: Comparison) -> str:
         lines.append(f"[low, high]: 95 % interval over replications, which {draws}.")
         lines.append("not significant: the interval of the speed-up holds 1.")
     return "\n".join(lines)
+
+
+def _assumptions(comparison: Comparison) -> list[str]:
+    """Return the model by which times to accuracy are made, with the figures of each job."""
+    lines = [
+        "Time to accuracy = updates at the batch and staleness of the run, over updates per second. Assumed of them:",
+        "min_steps * (1 + delay_factor * staleness ** delay_exponent) + min_steps * noise_batch / batch of an update.",
+    ]
+    jobs = {job.name: job.convergence for result in comparison.results for job in result.setup.jobs}
+    for name, each in sorted(jobs.items()):
+        if each is not None:
+            figures = (each.min_steps, each.noise_batch, each.delay_factor, each.delay_exponent)
+            keys = ("min_steps", "noise_batch", "delay_factor", "delay_exponent")
+            text = ", ".join(f"{key} {number(value)}" for key, value in zip(keys, figures, strict=True))
+            lines.append(f"  {name}: {text}, to {each.target} ({each.basis})")
+    return lines
 
 
 def _is_same_work(comparison: Comparison) -> bool:
@@ -159,7 +182,7 @@ def _job_cells(runs: Sequence[JobRun]) -> list[str]:
 
 
 def _estimate(runs: Sequence[JobRun], metric: str) -> Estimate:
-    return mean_interval([float(METRICS[metric].function(run)) for run in runs], least=0.0)
+    return mean_interval([number_of(run, metric) for run in runs], least=0.0)
 
 
 def _run_legend(n: int) -> str:

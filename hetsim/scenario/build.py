@@ -11,6 +11,7 @@ from hetsim.model.job import Job, KnownCompute, PolicyChoice
 from hetsim.model.transport import IDEAL, Transport
 from hetsim.model.workload import Dataset, Model, Variable
 from hetsim.scenario import policies
+from hetsim.scenario.convergence import convergence_of
 from hetsim.scenario.groups import GroupSection, tree_of
 from hetsim.scenario.hosts import build_host
 from hetsim.scenario.inputs import input_shape
@@ -18,6 +19,7 @@ from hetsim.scenario.load import Scenario
 from hetsim.scenario.network import build_network
 from hetsim.scenario.schema import JobSection, PolicySection, TransportSection
 from hetsim.scenario.specs import host_names
+from hetsim.scenario.steps import compression_of, slots_of
 from hetsim.scenario.traffic import traffic_of
 from hetsim.workload.table import build_model
 
@@ -107,6 +109,15 @@ def _job(section: JobSection) -> Job:
         split=section.split or "even",
         transport=_transport(section.transport),
         unfairness=0.0 if section.transport is None else float(section.transport.unfairness),
+        accumulate=section.accumulate or 1,
+        slots=slots_of(section.slots, section.workers),
+        compression=compression_of(section.compression),
+        convergence=convergence_of(
+            section.convergence,
+            section.model,
+            None if section.model is None else section.dataset,
+            (section.batch or 1) * section.workers,
+        ),
     )
 
 

@@ -1,13 +1,15 @@
 """The tree of an aggregation, written out in a scenario."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Annotated, Any, Final, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from hetsim.aggregation.checks import Steps, flaws_of
-from hetsim.model.aggregation import Architecture, Group, Messages, Rank, Sharding, Sync
-from hetsim.scenario.fields import Bytes, Items, Section, shown, wrong
+from hetsim.aggregation.checks import flaws_of
+from hetsim.aggregation.flaws import Steps as At
+from hetsim.model.aggregation import Architecture, Graph, Group, Late, Messages, Rank, Sharding, Steps, Sync
+from hetsim.scenario.fields import Bytes, Items, Section, Time, shown, wrong
 from hetsim.scenario.problems import Problem
 from hetsim.scenario.tree import Loc
 
@@ -24,7 +26,19 @@ def _member(value: object) -> object:
     raise wrong(f"must be the number of a rank, or a group, not {shown(value)}")
 
 
-def _sharding_tag(value: object) -> str:
+def list_tag(value: object) -> str:
+    """Return the tag of what is written as a list, or of what is written as one value.
+
+    Parameters
+    ----------
+    value : object
+        As written.
+
+    Returns
+    -------
+    str
+        For a union of both.
+    """
     return "~list" if isinstance(value, list | tuple) else "~name"
 
 
@@ -32,7 +46,11 @@ class GroupSection(Section):
     """Members that combine their gradients together."""
 
     architecture: Architecture = Field(description="How bytes move.")
-    sync: Sync = Field(default="bsp", description="When an aggregate is taken.")
+    sync: Sync = Field(
+        default="bsp",
+        description="When an aggregate is taken: in each step (bsp), as gradients come (async, or ssp within a bound), "
+        "once a period (local), of a few members (partial), when a state server says so.",
+    )
     members: Annotated[Items["Member"], Field(min_length=1)] | None = Field(
         default=None, description="Numbers of ranks, and groups."
     )
@@ -45,7 +63,7 @@ class GroupSection(Section):
     sharding: (
         Annotated[
             Annotated[Sharding, Tag("~name")] | Annotated[Items[Annotated[float, Field(ge=0, le=1)]], Tag("~list")],
-            Discriminator(_sharding_tag),
+            Discriminator(list_tag),
         ]
         | None
     ) = Field(default=None, description="Round-robin by variable, even, or the share of the bytes of each server.")
@@ -53,6 +71,31 @@ class GroupSection(Section):
         default=None, description="Gradients go to servers, and sums return, in pieces of at most this size."
     )
     messages: Messages = Field(default="auto", description="Simulate a ring message by message, or as one flow.")
+    staleness: Number = Field(default=0, description="Of ssp: steps that members may be apart.")
+    period: Annotated[
+        Annotated[Number, Tag("~name")] | Annotated[Items[Number], Tag("~list")], Discriminator(list_tag)
+    ] = Field(
+        default=1,
+        description="Of local: rounds of the members between two aggregates; a list where ranks make different numbers "
+        "of steps. Of groups in an async gossip: pushes between two sends.",
+    )
+    local_after: Number = Field(default=0, description="Of local: so many first steps are synchronous.")
+    quorum: Number = Field(
+        default=0, description="Of a bsp parameter server: gradients that are enough; zero for one of each member."
+    )
+    late: Late = Field(default="drop", description="With a quorum: what becomes of a gradient that comes too late.")
+    steps: Steps = Field(
+        default="each", description="Of an async parameter server: steps of each rank, or shared by whoever is free."
+    )
+    graph: Annotated[
+        Annotated[Graph, Tag("~name")] | Annotated[Items[Items[Number]], Tag("~list")], Discriminator(list_tag)
+    ] = Field(default="complete", description="Of gossip: neighbours, by name or as pairs of positions of members.")
+    group_size: Number = Field(default=0, description="Of partial: members that average together.")
+    margin: Time | None = Field(
+        default=None,
+        description="Of state-server: no step is begun that would end less than this before that of the slowest; "
+        "500 ms if left out.",
+    )
 
 
 Member = Annotated[
@@ -64,6 +107,14 @@ Member = Annotated[
 GroupSection.model_rebuild()
 
 _SERVERS: Final = "parameter-server"
+
+_OPTIONAL: Final = ("staleness", "period", "local_after", "quorum", "late", "steps", "graph", "group_size")
+"""Written only where they say something, so that what was written before there were such fields keeps its form."""
+
+_KEYS: Final[Mapping[At, At]] = {("partition_bytes",): ("partition",), ("margin_s",): ("margin",)}
+"""What a file calls fields whose values have units."""
+
+_DEFAULTS: Final[Mapping[str, Any]] = {field.name: field.default for field in fields(Group)}
 
 
 def has_servers(section: GroupSection) -> bool:
@@ -112,6 +163,15 @@ def tree_of(section: GroupSection, n_servers: int) -> Group:
         members=tuple(members),
         architecture=section.architecture,
         sync=section.sync,
+        staleness=section.staleness,
+        period=section.period,
+        local_after=section.local_after,
+        quorum=section.quorum,
+        late=section.late,
+        steps=section.steps,
+        graph=cast("Graph | tuple[tuple[int, int], ...]", section.graph),
+        group_size=section.group_size,
+        margin_s=_DEFAULTS["margin_s"] if section.margin is None else section.margin,
         servers=tuple(map(str, servers or ())),
         sharding=section.sharding or "round-robin",
         partition_bytes=section.partition or 0.0,
@@ -139,6 +199,7 @@ def canonical(section: GroupSection, n_servers: int) -> dict[str, Any]:
 
 def _written(group: Group) -> dict[str, Any]:
     written: dict[str, Any] = {"architecture": group.architecture, "sync": group.sync}
+    written |= {name: _listed(value) for name in _OPTIONAL if (value := getattr(group, name)) != _DEFAULTS[name]}
     if all(isinstance(member, Rank) for member in group.members):
         written["ranks"] = [member.index for member in group.members if isinstance(member, Rank)]
     else:
@@ -148,11 +209,18 @@ def _written(group: Group) -> dict[str, Any]:
     if group.architecture == _SERVERS:
         written["servers"] = [int(server) for server in group.servers]
         written["sharding"] = list(group.sharding) if isinstance(group.sharding, tuple) else group.sharding
+    if group.margin_s != _DEFAULTS["margin_s"]:
+        written["margin"] = f"{group.margin_s!r} s"
     if group.partition_bytes:
         written["partition"] = f"{group.partition_bytes!r} B"
     if group.architecture == "ring":
         written["messages"] = group.messages
     return written
+
+
+def _listed(value: object) -> object:
+    """Return a value with lists for tuples."""
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
 def check_tree(section: GroupSection, n_workers: int, n_servers: int, at: Loc) -> Iterator[Problem]:
@@ -212,10 +280,10 @@ def _servers_used(group: Group) -> set[int]:
     return {int(server) for server in group.servers}.union(*inner)
 
 
-def _written_at(section: GroupSection, steps: Steps) -> Steps:
+def _written_at(section: GroupSection, steps: At) -> At:
     """Return where the file says what a step of the tree says: ranks are members too."""
-    if steps[:1] == ("partition_bytes",):
-        return ("partition",)
+    if steps[:1] in _KEYS:
+        return _KEYS[steps[:1]]
     if steps[:1] != ("members",):
         return steps
     if section.ranks is not None:

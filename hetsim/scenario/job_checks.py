@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from typing import Final
 
+from pydantic import ValidationError
+
 from hetsim.catalog.tables import datasets
 from hetsim.errors import HetsimError
 from hetsim.lookup import did_you_mean
 from hetsim.scenario import policies
 from hetsim.scenario.cluster_checks import duplicate_names
+from hetsim.scenario.convergence import check_convergence
 from hetsim.scenario.groups import GroupSection, check_tree
 from hetsim.scenario.hardware import HostSection
 from hetsim.scenario.inputs import input_shape
@@ -15,6 +18,7 @@ from hetsim.scenario.parts import Parts, items
 from hetsim.scenario.problems import Problem
 from hetsim.scenario.schema import JobSection
 from hetsim.scenario.specs import memory_of_slots, n_slots
+from hetsim.scenario.steps import check_steps
 from hetsim.scenario.tables import names
 from hetsim.scenario.tree import Loc, Node
 from hetsim.units import format_iec
@@ -53,6 +57,8 @@ def check_jobs(parts: Parts, root: Node) -> Iterator[Problem]:
             continue
         at = ("jobs", index)
         yield from _check_times(job, at)
+        yield from check_convergence(job, at)
+        yield from check_steps(job, at)
         if isinstance(job.aggregation, GroupSection):
             yield from check_tree(job.aggregation, job.workers, job.servers, (*at, "aggregation"))
         if hosts is not None:
@@ -114,6 +120,8 @@ def _check_known(keys: set[str], at: Loc) -> Iterator[Problem]:
         yield Problem((*at, "split"), "goes with model; compute times are those of each worker's own batch")
     if "pixels" in keys:
         yield Problem((*at, "pixels"), "goes with model; compute times are for the input that they were measured with")
+    if "convergence" in keys and "batch" not in keys:
+        yield Problem((*at, "batch"), "required with convergence: the samples that a step's gradients are of")
     if "epochs" in keys and not {"dataset", "batch"} <= keys:
         yield Problem((*at, "epochs"), "needs a dataset and a batch to count the steps of an epoch")
 
@@ -138,8 +146,8 @@ def _check_servers(job: JobSection, at: Loc, hosts: list[HostSection]) -> Iterat
     n_hosts = sum(host.count or 1 for host in hosts)
     try:
         has_servers = policies.has_servers(job.aggregation)
-    except HetsimError:
-        return  # reported as an unknown policy
+    except (HetsimError, ValidationError):
+        return  # reported as an unknown policy, or as a wrong parameter
     if has_servers and job.servers > n_hosts:
         yield Problem((*at, "servers"), f"{job.servers} servers, but the cluster has {_count(n_hosts, 'host')}")
 

@@ -4,9 +4,10 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from hetsim.aggregation import find
@@ -15,7 +16,7 @@ from hetsim.errors import UnknownNameError, clipped
 from hetsim.lookup import find_plugin, said
 from hetsim.placement.table import POLICIES as PLACEMENTS
 from hetsim.scenario.fields import not_finite, shown
-from hetsim.scenario.groups import GroupSection
+from hetsim.scenario.groups import GroupSection, list_tag
 from hetsim.scenario.groups import has_servers as tree_has_servers
 from hetsim.scenario.messages import problems_of
 from hetsim.scenario.problems import Problem
@@ -64,16 +65,21 @@ def has_servers(section: PolicySection | GroupSection) -> bool:
     Returns
     -------
     bool
-        As the policy's table entry says, or the architectures of the tree.
+        As the policy's table entry says of these parameters, or the architectures of the tree.
 
     Raises
     ------
     UnknownNameError
-        If there is no such policy.
+        If there is no such policy, or it fails.
+    ValidationError
+        If its parameters are wrong.
     """
     if isinstance(section, GroupSection):
         return tree_has_servers(section)
-    return find.find_aggregator(section.policy).needs_servers
+    needs = find.find_aggregator(section.policy).needs_servers
+    if isinstance(needs, bool):
+        return needs
+    return find.has_servers(section.policy, arguments("aggregation", section.policy, section.parameters))
 
 
 def check(key: str, raw: Mapping[str, object], root: Node, at: Loc) -> tuple[dict[str, object], list[Problem]]:
@@ -118,6 +124,11 @@ def check(key: str, raw: Mapping[str, object], root: Node, at: Loc) -> tuple[dic
         return {}, [*problems, *problems_of(error, root, model, at)]
     except (Exception, SystemExit) as error:  # types of foreign code check values by code of their own
         return {}, [*problems, Problem(at, f"{FAMILIES[key].kind} {clipped(repr(name))} raised {said(error)}")]
+    if not problems and FAMILIES[key].group == find.GROUP:
+        try:
+            find.has_servers(name, arguments(key, name, given))
+        except UnknownNameError as error:
+            return {}, [Problem((*at, "policy"), str(error))]
     return ({}, problems) if problems else (parameters, [])
 
 
@@ -182,7 +193,7 @@ def parameter_model(function: Callable[..., object]) -> type[BaseModel]:
         # Names of our own, since a parameter may be called like a method of pydantic's models.
         fields: dict[str, Any] = {
             f"parameter_{index}": (
-                Any if each.annotation is each.empty else each.annotation,
+                Any if each.annotation is each.empty else _decided(each.annotation),
                 Field(... if each.default is each.empty else each.default, alias=each.name),
             )
             for index, each in enumerate(wanted)
@@ -197,6 +208,16 @@ def parameter_model(function: Callable[..., object]) -> type[BaseModel]:
     except (Exception, SystemExit) as error:  # annotations are foreign code, and may be anything
         raise UnfitPolicyError(f"the signature of {_name(function)} cannot be used: {said(error)}") from error
     return model
+
+
+def _decided(annotation: Any) -> Any:
+    """Return the type of a parameter that is one value or a list so that only one of the two complains."""
+    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
+    lists = [option for option in options if get_origin(option) is tuple]
+    if (len(options), len(lists)) != (2, 1):
+        return annotation
+    (one,) = (option for option in options if option is not lists[0])
+    return Annotated[Annotated[one, Tag("~name")] | Annotated[lists[0], Tag("~list")], Discriminator(list_tag)]
 
 
 def _name(function: Callable[..., object]) -> str:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
+from hetsim.scenario.convergence import ConvergenceSection
 from hetsim.scenario.fields import (
     Bytes,
     Count,
@@ -19,6 +20,7 @@ from hetsim.scenario.fields import (
 )
 from hetsim.scenario.groups import GroupSection
 from hetsim.scenario.hardware import HostSection
+from hetsim.scenario.steps import CompressionSection, SlotsSection
 from hetsim.scenario.topology import LinkException, Topology
 from hetsim.scenario.traffic import TrafficSection
 
@@ -123,8 +125,10 @@ class JobSection(Section):
     update: Time | None = Field(
         default=None, description="Time a parameter server works before it answers, beside compute."
     )
-    split: Literal["even", "by-speed"] | None = Field(
-        default=None, description="Whether workers have equal batches, or batches by their speed of the same sum."
+    split: Literal["even", "by-speed", "balanced"] | None = Field(
+        default=None,
+        description="Whether workers have equal batches, batches by speed, or those with which they end together, "
+        "all of the same sum.",
     )
     workers: Count
     servers: Count = Field(default=1, description="Parameter servers, where the aggregation has any.")
@@ -132,6 +136,18 @@ class JobSection(Section):
     epochs: Annotated[float, Field(gt=0, le=10**6)] | None = Field(default=None, description="Instead of steps.")
     transport: TransportSection | None = Field(
         default=None, description="How messages cross the network; fluid sharing alone (ideal) if left out."
+    )
+    accumulate: Annotated[int, Field(ge=1, le=10**6)] | None = Field(
+        default=None, description="Batches whose gradients a worker adds up in a step; 1 if left out."
+    )
+    slots: SlotsSection | None = Field(
+        default=None, description="Workers that may not finish a step in its time; they do if left out."
+    )
+    compression: CompressionSection | None = Field(
+        default=None, description="Gradients in fewer bytes; whole ones if left out."
+    )
+    convergence: ConvergenceSection | None = Field(
+        default=None, description="Updates to a target accuracy; those of the catalog if left out."
     )
     jitter: Jitter = Field(default_factory=lambda: Jitter(cv=0.0))
     placement: PolicySection = Field(default_factory=lambda: PolicySection(policy="default-tensorflow"))

@@ -6,7 +6,7 @@ import pytest
 from views import GBIT_PER_S, cluster, job, ranks
 
 from hetsim.aggregation.aggregate import aggregate
-from hetsim.aggregation.find import find_aggregator
+from hetsim.aggregation.find import find_aggregator, has_servers
 from hetsim.aggregation.parameter_server import parameter_server
 from hetsim.aggregation.ring import ring
 from hetsim.aggregation.shape import mistyped
@@ -82,7 +82,7 @@ ANSWERS = {
     "no server": Group(members=ALL, architecture="parameter-server"),
     "elsewhere": Group(members=ALL, architecture="parameter-server", servers=("a", "c")),
     "star": Group(members=ALL, architecture=cast("Architecture", "star")),
-    "ssp": Group(members=ALL, architecture="ring", sync=cast("Sync", "ssp")),
+    "asp": Group(members=ALL, architecture="ring", sync=cast("Sync", "asp")),
 }
 
 
@@ -115,9 +115,13 @@ ANSWERS = {
         ("elsewhere", "aggregation.servers[1]: no parameter server was placed on 'c'; placed on: a, b"),
         (
             "star",
-            "aggregation.architecture: no architecture 'star'. Known: parameter-server, ring, tree, halving-doubling",
+            "aggregation.architecture: no architecture 'star'. "
+            "Known: parameter-server, ring, tree, halving-doubling, gossip",
         ),
-        ("ssp", "aggregation.sync: no sync 'ssp'; did you mean 'bsp'? Known: bsp"),
+        (
+            "asp",
+            "aggregation.sync: no sync 'asp'; did you mean 'ssp'? Known: bsp, async, ssp, local, partial, state-server",
+        ),
     ],
 )
 def test_trees_that_cannot_be_run_are_named_by_their_node(answer: str, rule: str) -> None:
@@ -152,6 +156,14 @@ NO_AGGREGATORS = {
         "its function is a NoneType",
     ),
     "maybe": (Aggregator(function=_answer, needs_servers=cast("bool", "maybe")), "its needs_servers is 'maybe', neit"),
+    "raises": (
+        Aggregator(function=_answer, needs_servers=lambda parameters: bool(parameters["x"])),
+        "its needs_servers raised KeyError: 'x'",
+    ),
+    "words": (
+        Aggregator(function=_answer, needs_servers=cast("bool", lambda _: "yes")),
+        "its needs_servers returned 'yes', neither True nor False",
+    ),
     "shares": (Aggregator(function=_answer, needs_servers=True, sharding=cast("Sharding", [1])), "no sharding '[1]'"),
 }
 
@@ -161,7 +173,7 @@ def test_what_is_no_aggregation_policy(name: str, monkeypatch: pytest.MonkeyPatc
     found, why = NO_AGGREGATORS[name]
     monkeypatch.setattr(sys.modules[__name__], "answering", found)
     with pytest.raises(UnknownNameError) as caught:
-        aggregated(f"{__name__}:answering")
+        has_servers(f"{__name__}:answering", {})
     assert why in str(caught.value)
 
 

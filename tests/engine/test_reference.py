@@ -23,9 +23,18 @@ def assert_means(plan: Plan, run: PlanRun, meaning: Meaning) -> None:
     """See that a run is what the plan means; of a watched plan, to every rise of a counter and end of a transfer."""
     for job, trace in enumerate(run.jobs):
         rows = [i for i, program in enumerate(plan.programs) if program.job == job and program.rank >= 0]
-        np.testing.assert_array_equal(trace.step_end.T, [meaning.step_end[i] for i in rows])
-        np.testing.assert_array_equal(trace.compute_end.T, [meaning.compute_end[i] for i in rows])
+        n_steps = max(len(meaning.compute_end[i]) for i in rows)
+        np.testing.assert_array_equal(trace.step_end.T, [padded(meaning.step_end[i], n_steps, -1) for i in rows])
+        np.testing.assert_array_equal(trace.compute_end.T, [padded(meaning.compute_end[i], n_steps, 0) for i in rows])
+        clocks = [i for i, program in enumerate(plan.programs) if program.job == job and program.is_clock]
+        assert trace.updates.tolist() == [tick for i in clocks for tick in meaning.step_end[i]]
     assert run.carried.tolist() == [float(amount) for amount in meaning.carried]
+    assert [counts.tolist() for counts in run.collected] == meaning.collected
+    assert run.n_dropped.tolist() == meaning.n_dropped
+
+
+def padded(ticks: list[int], n: int, missing: int) -> list[int]:
+    return ticks + [missing] * (n - len(ticks))
 
 
 def agrees(plan: Plan) -> bool:

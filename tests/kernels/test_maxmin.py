@@ -87,6 +87,23 @@ def test_1000_instances_equal_exact_filling(many: int) -> None:
     assert n_large >= 20
 
 
+@pytest.mark.parametrize("coefficients", [(1.0,), COEFFICIENTS])
+@pytest.mark.parametrize("n_first", [0, 150])
+def test_many_resources_fill_in_order_whoever_is_there_before(coefficients: Sequence[float], n_first: int) -> None:
+    # So many that levels are divided into buckets, and levels all over them.
+    draw = random.Random(n_first)
+    usages = random_usages(draw, 300, 200, coefficients)
+    capacity = [draw.uniform(0.0, 10.0) for _ in range(200)]
+    held = new_state(usages, capacity, 300, changing=range(200))
+    begin(held, {i: i for i in range(n_first)}, 1e6, 0)
+    begin(held, {i: i for i in range(n_first, 300)}, 1e6, 0)
+    found = rates(held)
+    ours = [found[i] for i in range(300)]
+    np.testing.assert_allclose(ours, exact_rates(usages, capacity, [1.0] * 300), rtol=1e-12, atol=1e-14)
+    assert opened_in_python(held).resource_floats[state.FULL_AT :: 8].max() == math.inf
+    assert len(set(ours)) > 80
+
+
 def assert_max_min(
     usages: Sequence[Usage], capacity: Sequence[float], weights: Sequence[float], rate: Sequence[float]
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from hetsim.metrics import steps
 from hetsim.metrics.table import METRICS
+from hetsim.model.efficiency import Efficiency
 from hetsim.model.placement import Placement
 from hetsim.model.result import JobRun, Trace
 from hetsim.units import TICKS_PER_S
@@ -14,8 +15,12 @@ EXPECTED = {
     "step_time_mean_s": 10.5,
     "step_time_p50_s": 10.5,
     "step_time_p95_s": 10.95,
+    # 100 + 100 * 128 / 64 updates of 64 samples.
+    "time_to_accuracy_s": 300 * 64 / (32 * 2 * 2 / 21.0),
     "samples_per_s": 32 * 2 * 2 / 21.0,
     "updates_per_s": 2 / 21.0,
+    "staleness_mean": 0.0,
+    "dropped_frac": 0.0,
     "compute_s": (4 + 7 + 4 + 8) / 4,
     "wait_s": (3 + 0 + 4.5 + 0) / 4,
     "exposed_s": 10.5 - 23 / 4 - 7.5 / 4,
@@ -38,7 +43,14 @@ def run() -> JobRun:
     )
     placement = Placement(("a/gpu0", "b/gpu0"), ("a",))
     return JobRun(
-        job="train", replication=0, batch=32, placement=placement, hosts=("a", "b"), step_times=(), trace=trace
+        job="train",
+        replication=0,
+        batch=32,
+        placement=placement,
+        hosts=("a", "b"),
+        step_times=(),
+        trace=trace,
+        efficiency=Efficiency(min_steps=100, noise_batch=128, target="", source="", basis="assumed"),
     )
 
 
@@ -58,8 +70,8 @@ def test_compute_wait_and_exposed_add_up_to_the_step(run: JobRun) -> None:
 
 
 def test_steps_add_up_to_the_training_time(run: JobRun) -> None:
-    assert steps.duration_ticks(run.trace).sum() == run.trace.step_end.max()
+    assert steps.steps_of(run).duration.sum() == run.trace.step_end.max()
 
 
 def test_exposed_is_what_compute_and_wait_leave(run: JobRun) -> None:
-    assert (steps.exposed_ticks(run.trace) == ticks([[3.0, 3.0], [2.5, 3.0]])).all()
+    assert (steps.steps_of(run).exposed == ticks([[3.0, 3.0], [2.5, 3.0]]).ravel()).all()

@@ -94,6 +94,60 @@ def test_every_field_of_a_tree_is_read():
     assert [path for path in unread(scenario, seen) if path.startswith("jobs")] == []
 
 
+RANKS = {"ranks": [0, 1, 2, 3]}
+SCHEMES = {
+    "ssp": {"architecture": "parameter-server", "sync": "ssp", "staleness": 2, **RANKS},
+    "quorum": {"architecture": "parameter-server", "quorum": 3, "late": "apply", **RANKS},
+    "shared": {"architecture": "parameter-server", "sync": "async", "steps": "shared", **RANKS},
+    "local": {"architecture": "tree", "sync": "local", "period": 4, "local_after": 2, **RANKS},
+    "unequal": {"architecture": "parameter-server", "sync": "local", "period": [1, 2, 3, 4], **RANKS},
+    "partial": {"architecture": "ring", "sync": "partial", "group_size": 2, **RANKS},
+    "state server": {"architecture": "parameter-server", "sync": "state-server", "margin": "0.25 s", **RANKS},
+    "gossip": {"architecture": "gossip", "sync": "async", "graph": [[0, 1], [1, 2], [2, 3]], **RANKS},
+    "grouped": {
+        "architecture": "gossip",
+        "sync": "async",
+        "period": 2,
+        "graph": "line",
+        "members": [
+            {"architecture": "parameter-server", "sync": "ssp", "staleness": 1, "ranks": [0, 1], "servers": [0]},
+            {"architecture": "parameter-server", "sync": "async", "ranks": [2, 3], "servers": [1]},
+        ],
+    },
+}
+TUPLES = {"period": (1, 2, 3, 4), "graph": ((0, 1), (1, 2), (2, 3))}
+
+
+def whole(**aggregation):
+    document = data()
+    document["jobs"][0]["aggregation"] = aggregation
+    return document
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_scheme_as_written(name):
+    written = SCHEMES[name]
+    scenario = load(whole(**written))
+    with reads() as seen:
+        found = build_jobs(scenario)[0].aggregation
+    assert found.margin_s == (0.25 if "margin" in written else 0.5)
+    for field in written.keys() - {"ranks", "members", "servers", "margin"}:
+        value = TUPLES[field] if isinstance(written[field], list) else written[field]
+        assert getattr(found, field) == value
+    assert [path for path in unread(scenario, seen) if "aggregation" in path] == []
+    resolved = scenario.resolved()
+    assert resolved["jobs"][0]["aggregation"].items() >= (written if name != "grouped" else {"period": 2}).items()
+    assert load(resolved).resolved() == resolved
+    assert build_jobs(load(resolved)) == build_jobs(scenario)
+
+
+def test_what_a_group_does_not_say_is_not_written():
+    said = {"sync": "local", "period": 1, "local_after": 0, "staleness": 0, "quorum": 0, "graph": "complete"}
+    more = {"late": "drop", "steps": "each", "group_size": 0}
+    resolved = load(whole(architecture="tree", **said, **more, **RANKS)).resolved()
+    assert resolved["jobs"][0]["aggregation"] == {"architecture": "tree", "sync": "local", **RANKS}
+
+
 def test_a_tree_without_servers_reads_no_servers():
     document = data()
     document["jobs"][0]["aggregation"] = {"architecture": "ring", "ranks": [3, 1, 2, 0]}
@@ -144,15 +198,41 @@ def test_a_tree_runs_from_the_file_to_the_table():
         ({"members": None}, "aggregation: has no members: write members (groups, or numbers of ranks) or ranks"),
         (
             {"architecture": "rng"},
-            "aggregation.architecture: must be 'parameter-server', 'ring', 'tree' or "
-            "'halving-doubling', not 'rng'; did you mean 'ring'?",
+            "aggregation.architecture: must be 'parameter-server', 'ring', 'tree', "
+            "'halving-doubling' or 'gossip', not 'rng'; did you mean 'ring'?",
         ),
         (
             {"members": [{"architecture": "ring", "rank": [0]}]},
             "aggregation.members[0].rank: no key 'rank'; did you "
-            "mean 'ranks'? Known: architecture, sync, members, ranks, servers, sharding, partition, messages",
+            "mean 'ranks'? Known: architecture, sync, members, ranks, servers, sharding, partition, messages, "
+            "staleness, period, local_after, quorum, late, steps, graph, group_size, margin",
         ),
-        ({"policy": "ring"}, "aggregation.architecture: no key 'architecture'. Known: sync, order, messages"),
+        ({"staleness": 1}, "aggregation.staleness: goes with sync ssp, but sync is 'bsp'"),
+        ({"staleness": -1}, "aggregation.staleness: must be at least 0, not -1"),
+        ({"quorum": True}, "aggregation.quorum: must be a whole number, not true"),
+        ({"period": "2"}, "aggregation.period: must be a whole number, not '2'"),
+        ({"sync": "local", "period": [1, "2"]}, "aggregation.period[1]: must be a whole number, not '2'"),
+        ({"late": "kept"}, "aggregation.late: must be 'drop' or 'apply', not 'kept'"),
+        ({"graph": "star"}, "aggregation.graph: must be 'complete', 'ring' or 'line', not 'star'"),
+        ({"graph": [[0, 1], 2]}, "aggregation.graph[1]: must be a list, not 2"),
+        (
+            {"architecture": "gossip", "graph": [[0, 2]]},
+            "aggregation.graph[0]: there is no member 2, members are 0 to 1",
+        ),
+        (
+            {"members": [0, {"architecture": "ring", "ranks": [1, 2, 3], "sync": "local", "period": [1, 2, 1]}]},
+            "aggregation.members[1].period: only the root can have a list of steps, one for each rank",
+        ),
+        (
+            {"members": None, "ranks": [0, 1, 2, 3], "sync": "local", "period": [1, 2, 0, 1]},
+            "aggregation.period[2]: must be 1 to 100000, not 0",
+        ),
+        ({"margin": "1 s"}, "aggregation.margin: goes with sync state-server, but sync is 'bsp'"),
+        ({"sync": "local", "partition": "1 MB"}, "aggregation.partition: goes with sync bsp, but sync is 'local'"),
+        (
+            {"policy": "ring"},
+            "aggregation.architecture: no key 'architecture'. Known: sync, period, local_after, order, messages",
+        ),
     ],
 )
 def test_a_tree_that_cannot_be_run_is_named_by_its_path(aggregation, issue):

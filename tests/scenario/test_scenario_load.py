@@ -45,7 +45,17 @@ def test_the_resolved_form_does_not_depend_on_how_a_quantity_is_written():
 def test_the_resolved_form_holds_the_defaults_of_policies():
     job = load(KNOWN).resolved()["jobs"][0]
     assert job["placement"] == {"policy": "default-tensorflow", "servers": "colocated"}
-    assert job["aggregation"] == {"policy": "parameter-server", "sync": "bsp", "sharding": "round-robin"}
+    assert job["aggregation"] == {
+        "policy": "parameter-server",
+        "sync": "bsp",
+        "staleness": 0,
+        "period": 1,
+        "local_after": 0,
+        "quorum": 0,
+        "late": "drop",
+        "steps": "each",
+        "sharding": "round-robin",
+    }
 
 
 def test_numpy_numbers_are_numbers():

@@ -10,6 +10,7 @@ from known_scenario import KNOWN, messages
 from pydantic import AfterValidator
 
 from hetsim.contracts import Aggregator
+from hetsim.experiment.api import run
 from hetsim.model.aggregation import Group, Rank
 from hetsim.scenario.build import build_jobs
 from hetsim.scenario.load import load
@@ -82,6 +83,76 @@ def test_a_policy_at_a_dotted_path_has_its_parameters_checked_and_filled_in():
 def test_an_aggregator_at_a_dotted_path_says_whether_it_needs_servers():
     (job,) = build_jobs(load(with_job(servers=2, aggregation={"policy": "scenario_plugins:tree"})))
     assert (job.n_servers, job.aggregation.parameters) == (0, {"depth": 2})
+
+
+POLICIES = {
+    "parameter-server": ({}, 2),
+    "async": ({"policy": "parameter-server", "sync": "async", "steps": "shared"}, 2),
+    "backups": ({"policy": "parameter-server", "quorum": 1, "late": "apply"}, 2),
+    "local": ({"policy": "ring", "sync": "local", "period": 2, "local_after": 1}, 0),
+    "hierarchical": ({}, 0),
+    "servers across": ({"policy": "hierarchical", "outer": "parameter-server", "sync": "ssp", "staleness": 1}, 2),
+    "levels": ({"policy": "hierarchical", "outer": "gossip", "inner_period": 2, "graph": [[0, 1]], "groups": 2}, 0),
+    "gossip": ({"sync": "async", "graph": "ring"}, 0),
+    "partial": ({"group_size": 2}, 0),
+    "grouped-ssp": ({"groups": 2, "period": 1}, 2),
+    "ashl": ({"k": 4}, 2),
+    "esync": ({"margin_s": 0.0}, 2),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_scheme_by_policy_runs_with_the_servers_that_it_needs(name):
+    parameters, n_servers = POLICIES[name]
+    scenario = load(with_job(servers=2, steps=5, aggregation={"policy": name, **parameters}))
+    (job,) = build_jobs(scenario)
+    assert job.n_servers == n_servers
+    assert load(scenario.resolved()).resolved() == scenario.resolved()
+    (seconds,) = run(scenario).to_frame()["train_time_s"]
+    assert seconds > 0.06  # more than a step
+
+
+def test_a_local_ring_exchanges_once_in_a_period():
+    def seconds(**aggregation):
+        (found,) = run(load(with_job(steps=4, aggregation={"policy": "ring", **aggregation}))).to_frame()[
+            "train_time_s"
+        ]
+        return found
+
+    computed = 4 * 0.06
+    exchange = (seconds() - computed) / 4
+    assert seconds(sync="local", period=2) == pytest.approx(computed + 2 * exchange)
+    assert seconds(sync="local", period=3) == pytest.approx(computed + exchange)
+    assert seconds(sync="local", period=3, local_after=1) == pytest.approx(computed + 2 * exchange)
+    assert seconds(sync="local", period=9) == pytest.approx(computed)
+
+
+def test_needing_servers_may_depend_on_parameters(monkeypatch):
+    def asking(needs):
+        found = Aggregator(function=tree, needs_servers=needs)
+        monkeypatch.setattr(sys.modules["scenario_plugins"], "tree", found)
+
+    asking(lambda parameters: parameters["depth"] > 1)
+    for parameters, n_servers in (({}, 2), ({"depth": 1}, 0)):
+        (job,) = build_jobs(load(with_job(servers=2, aggregation={"policy": "scenario_plugins:tree", **parameters})))
+        assert job.n_servers == n_servers
+    assert messages(with_job(aggregation={"policy": "scenario_plugins:tree", "depth": "x"})) == [
+        "scenario: jobs[train].aggregation.depth: must be a whole number, not 'x'"
+    ]
+    asking(lambda parameters: parameters["width"])
+    assert messages(with_job(aggregation={"policy": "scenario_plugins:tree"})) == [
+        "scenario: jobs[train].aggregation.policy: no aggregation policy at 'scenario_plugins:tree': "
+        "its needs_servers raised KeyError: 'width'"
+    ]
+
+
+def test_a_parameter_that_is_a_word_or_a_list_complains_as_one_of_them():
+    for graph, where in (
+        ("star", "graph: must be 'complete', 'ring' or 'line', not 'star'"),
+        ([1], "graph[0]: must be"),
+    ):
+        (only,) = messages(with_job(aggregation={"policy": "gossip", "graph": graph}))
+        assert only.startswith(f"scenario: jobs[train].aggregation.{where}")
 
 
 def test_a_plain_function_is_an_aggregation_policy_with_servers():

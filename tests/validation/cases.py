@@ -10,7 +10,6 @@ import numpy as np
 from hetsim.catalog.tables import profiles
 from hetsim.engine.simulate import simulate
 from hetsim.experiment.api import load
-from hetsim.metrics.steps import duration_ticks
 from hetsim.model.aggregation import Group, Rank
 from hetsim.model.placement import Placement
 from hetsim.model.plan import Plan
@@ -136,10 +135,14 @@ def plan_of(case: Case, queue: str = QUEUE) -> Plan:
 
     Latency is left at zero: 4 KiB in a full bucket took 0.03 ms one way, under 0.1 % of every round.
     """
-    scenario = load(_scenario(case, queue))
+    return plan_for_tree(case, tree_of(case), queue)
+
+
+def plan_for_tree(case: Case, tree: Group, queue: str = QUEUE, n_steps: int = N_STEPS) -> Plan:
+    """What the engine runs for a case with another tree."""
+    scenario = load(_scenario(case, queue, n_steps))
     cluster = build_cluster(scenario)
     (job,) = build_jobs(scenario)
-    tree = tree_of(case)
     servers = _servers(case)
     placement = Placement(tuple(f"w{rank}/cpu" for rank in range(case.n_workers)), servers)
     times = step_times(cluster, job, placement, profiles())
@@ -168,7 +171,7 @@ def tree_of(case: Case) -> Group:
 def round_s(plan: Plan) -> float:
     """Median time of a round, the first left out as in the recording, in seconds."""
     (trace,) = simulate(plan, seed=0, replication=0).jobs
-    return float(np.median(duration_ticks(trace)[1:])) / TICKS_PER_S
+    return float(np.median(np.diff(trace.step_end.max(axis=1)))) / TICKS_PER_S
 
 
 def textbook_s(case: Case) -> float:
@@ -195,7 +198,7 @@ def _servers(case: Case) -> tuple[str, ...]:
     return ("top", *inner)
 
 
-def _scenario(case: Case, queue: str) -> dict[str, object]:
+def _scenario(case: Case, queue: str, n_steps: int) -> dict[str, object]:
     """The case as the content of a scenario file."""
     workers = [{"name": f"w{rank}", "devices": [{"type": "cpu"}]} for rank in range(case.n_workers)]
     others = [{"name": f"aggregator{group}"} for group in range(len(case.groups))]
@@ -217,7 +220,7 @@ def _scenario(case: Case, queue: str) -> dict[str, object]:
                 "update": "0 s",
                 "workers": case.n_workers,
                 "servers": max(1, len(_servers(case))),
-                "steps": N_STEPS,
+                "steps": n_steps,
             }
         ],
     }

@@ -12,7 +12,6 @@ from clusters import known_job, placed, plan_of, star
 
 from hetsim.catalog.transports import transports
 from hetsim.engine.simulate import simulate
-from hetsim.metrics.steps import duration_ticks
 from hetsim.model.aggregation import Group, Rank
 from hetsim.model.cluster import Cluster
 from hetsim.network.impairments import impairment_of
@@ -90,6 +89,18 @@ def cluster_of(links: str) -> Cluster:
 
 
 @functools.cache
+def steps_ms(links: str, n_steps: int, transport: str) -> np.ndarray:
+    """Steps of asynchronous workers, as many as were recorded."""
+    bare = known_job([0.02, 0.05, 0.1, 0.2], [1_000_000], n_steps=n_steps)
+    job = replace(bare, transport=transports()[transport])
+    members = tuple(Rank(rank) for rank in range(4))
+    tree = Group(members=members, architecture="parameter-server", servers=("h4",), sync="async")
+    at = replace(placed(job, [f"h{rank}/gpu0" for rank in range(4)], ("h4",)), tree=tree)
+    (trace,) = simulate(plan_of(cluster_of(links), at), seed=0, replication=0).jobs
+    last = np.sort(trace.step_end.ravel())[n_steps - 1]
+    return np.diff(trace.step_end, axis=0, prepend=0)[trace.step_end <= last] / TICKS_PER_S * 1e3
+
+
 def simulated_s(links: str, scheme: str, compute_ms: tuple[float, ...], gradient_bytes: int, transport: str) -> float:
     """Median round, the first left out."""
     bare = known_job([ms / 1e3 for ms in compute_ms], [gradient_bytes], n_steps=8)
@@ -99,7 +110,7 @@ def simulated_s(links: str, scheme: str, compute_ms: tuple[float, ...], gradient
     tree = Group(members=members, architecture="ring" if scheme == "ring" else "parameter-server", servers=servers)
     at = replace(placed(job, [f"h{rank}/gpu0" for rank in range(4)], servers), tree=tree)
     (trace,) = simulate(plan_of(cluster_of(links), at), seed=0, replication=0).jobs
-    return float(np.median(duration_ticks(trace)[1:])) / TICKS_PER_S
+    return float(np.median(np.diff(trace.step_end.max(axis=1)))) / TICKS_PER_S
 
 
 def round_s(case: Case, transport: str = "tcp") -> float:
@@ -127,7 +138,7 @@ def difference_errors(cases: Sequence[Case], transport: str = "tcp") -> np.ndarr
 
 
 def test_every_row_is_used_or_named() -> None:
-    """Asynchronous rows are left out: they have no rounds."""
+    """Asynchronous rows have no rounds: their steps are used."""
     cases = read_cases()
     assert len(cases) == len(set(cases)) == 24
     asynchronous = [case for case in cases if case.scheme == "asynchronous"]
@@ -176,6 +187,21 @@ def test_rings_of_large_messages_are_held_up_by_the_processor() -> None:
     assert bare == pytest.approx([-0.221, -0.298, -0.161], abs=2e-3)
     cases = chosen("ring", "d5_r100_s200", "d5j2_r100_s200")
     assert difference_errors(cases) == pytest.approx([0.090, 0.050], abs=3e-3)
+
+
+def test_delay_hardly_slows_the_median_step_of_asynchronous_workers() -> None:
+    """It slows the one that computes longest, whose windows restart: recorded from 478 to 871 ms, here from 401 to 546.
+
+    The median of all steps was recorded as 267.292 ms with delay and 266.211 ms without. Updates per second, in which
+    the slowest worker shows, are 9.0 % off: a known miss.
+    """
+    effect = 267.292 / 266.211
+    errors = {}
+    for transport in ("tcp", "ideal"):
+        delayed, bare = steps_ms("d5_r100_s200", 45, transport), steps_ms("tbf100_s200", 54, transport)
+        errors[transport] = np.median(delayed) / np.median(bare) / effect - 1.0
+    assert errors["tcp"] == pytest.approx(0.015, abs=2e-3)
+    assert errors["ideal"] == pytest.approx(0.072, abs=2e-3)
 
 
 def test_losses_slow_every_scheme() -> None:

@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hetsim.metrics.throughput import samples_per_s
 from hetsim.network.routes import Routes
 from hetsim.scenario.build import build_cluster, build_jobs
 from hetsim.scenario.load import load
-from hetsim.workload.split import split_by_speed
+from hetsim.workload.split import split_balanced, split_by_speed
 
 SCENARIO = {
     "name": "unequal",
@@ -70,7 +72,7 @@ def test_the_cpu_of_a_host_takes_its_part_of_the_batch() -> None:
 
 
 def test_a_part_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(PlacementError, match=r"split by speed gives rank 0 on a/gpu0 a batch of \d+, which needs"):
+    with pytest.raises(PlacementError, match=r"the split gives rank 0 on a/gpu0 a batch of \d+, which needs"):
         ran("jobs[train].split=by-speed", "jobs[train].batch=100")
 
 
@@ -78,3 +80,29 @@ def test_known_times_cannot_be_split() -> None:
     job = {"name": "known", "compute": "10 ms", "gradient": "1 MB", "workers": 1, "steps": 1, "split": "by-speed"}
     with pytest.raises(ScenarioError, match="compute times are those of each worker's own batch"):
         load(SCENARIO | {"jobs": [job]})
+
+
+LINES = st.lists(st.tuples(st.floats(0.0, 5.0), st.floats(0.01, 3.0)), min_size=1, max_size=3)
+
+
+@given(LINES, st.integers(0, 12))
+def test_no_other_split_ends_earlier_than_the_balanced_one(lines: list[tuple[float, float]], spare: int) -> None:
+    total = len(lines) + spare
+    step_s = [lambda n, a=a, b=b: a + b * n for a, b in lines]
+    found = split_balanced(total, step_s)
+    assert sum(found) == total
+    assert min(found) >= 1
+
+    def slowest(batches: tuple[int, ...]) -> float:
+        return max(time(n) for time, n in zip(step_s, batches, strict=True))
+
+    others = itertools.product(range(1, total + 1), repeat=len(lines))
+    assert slowest(found) <= min(slowest(each) for each in others if sum(each) == total) * (1 + 1e-12)
+
+
+def test_a_balanced_split_is_not_slower_than_one_by_speed() -> None:
+    even, by_speed, balanced = (
+        [time.total_s for time in ran(f"jobs[train].split={split}")[0].step_times]
+        for split in ("even", "by-speed", "balanced")
+    )
+    assert max(balanced) <= max(by_speed) < max(even)
