@@ -13,20 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from hetsim.kernels.draws import lognormal_factors, uniforms
-from hetsim.model.plan import (
-    Choose,
-    Collect,
-    Delay,
-    Every,
-    Flow,
-    Instruction,
-    Plan,
-    Program,
-    Push,
-    Take,
-    Wait,
-    Work,
-)
+from hetsim.model.instructions import Choose, Collect, Delay, Every, Flow, Instruction, Push, Take, Wait, Work
+from hetsim.model.plan import Plan, Program
 
 _MOST_BITS = 40
 """A float holds 53: what is below this many stays exact in the sums and products of a solver."""

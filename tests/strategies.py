@@ -16,23 +16,9 @@ from turns import token_programs, with_choices, with_meetings
 
 from hetsim.model.aggregation import Architecture, Group, Messages, Rank
 from hetsim.model.cluster import Background, Cluster, Device, Host, Link, Schedule
+from hetsim.model.instructions import Choose, Collect, Delay, Every, Flow, Instruction, Push, Take, Wait, Work
 from hetsim.model.job import Compression, Slots
-from hetsim.model.plan import (
-    CapacityChange,
-    Choose,
-    Collect,
-    Delay,
-    Every,
-    Flow,
-    Instruction,
-    Plan,
-    Program,
-    Push,
-    Resource,
-    Take,
-    Wait,
-    Work,
-)
+from hetsim.model.plan import CapacityChange, Plan, Program, Resource
 from hetsim.plan.placed import PlacedJob
 
 T = TypeVar("T")

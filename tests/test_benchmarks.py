@@ -11,7 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from hetsim.model.plan import Flow, Plan
+from hetsim.model.instructions import Flow
+from hetsim.model.plan import Plan
 
 FOLDER = Path(__file__).parent / "benchmarks"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from hetsim.model.plan import (
+from hetsim.model.instructions import (
     MOST_ITERATIONS,
     Choose,
     Collect,
@@ -13,12 +13,12 @@ from hetsim.model.plan import (
     Every,
     Flow,
     Instruction,
-    Program,
     Push,
     Take,
     Wait,
     Work,
 )
+from hetsim.model.plan import Program
 
 MOST_STEPS = 4
 

@@ -10,7 +10,7 @@ from hetsim.engine.clock import Clock
 from hetsim.engine.recorder import RankRecorder, TransferRecorder
 from hetsim.engine.resources import Activity, Latency, Order, Shared, Usage
 from hetsim.engine.settle import Settlement
-from hetsim.model.plan import (
+from hetsim.model.instructions import (
     Collect,
     Decider,
     Decisions,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from hetsim.model.plan import Flow, Plan, usage_of
+from hetsim.model.instructions import Flow, usage_of
+from hetsim.model.plan import Plan
 from hetsim.model.result import FloatArray, IntArray
 
 

@@ -12,7 +12,8 @@ from hetsim.errors import DeadlockError, SimulationError
 from hetsim.kernels import interpreter, memory
 from hetsim.kernels.draws import stream_key
 from hetsim.kernels.state import State, new_state
-from hetsim.model.plan import Ask, Flow, Plan, usage_of
+from hetsim.model.instructions import Ask, Flow, usage_of
+from hetsim.model.plan import Plan
 from hetsim.model.result import IntArray, PlanRun, Trace
 from hetsim.units import to_seconds
 

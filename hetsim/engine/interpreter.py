@@ -8,7 +8,8 @@ from simpy.events import Event
 from hetsim.engine.actions import Action, Machine, Own, action_of
 from hetsim.engine.recorder import RankRecorder, TransferRecorder
 from hetsim.engine.resources import ITERATION_BITS
-from hetsim.model.plan import Ask, Choose, Decisions, Every, Program, Take, Work
+from hetsim.model.instructions import Ask, Choose, Decisions, Every, Take, Work
+from hetsim.model.plan import Program
 from hetsim.model.result import IntArray
 
 

@@ -9,7 +9,8 @@ from hetsim.engine.carried import Carried
 from hetsim.kernels import recurrence as kernel
 from hetsim.kernels import works
 from hetsim.kernels.draws import spread, stream_key
-from hetsim.model.plan import Delay, Flow, Plan, Push, Wait, Work
+from hetsim.model.instructions import Delay, Flow, Push, Wait, Work
+from hetsim.model.plan import Plan
 from hetsim.model.result import FloatArray, IntArray, PlanRun, Trace
 from hetsim.plan.recurrence import Action, Part, Recurrence
 from hetsim.plan.synchronised import Synchronised, find_synchronised

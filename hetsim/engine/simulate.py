@@ -19,7 +19,8 @@ from hetsim.engine.settle import Settlement
 from hetsim.errors import DeadlockError
 from hetsim.kernels.draws import attempts, lognormal_factors, uniforms
 from hetsim.kernels.jit import compile_if_many
-from hetsim.model.plan import Ask, Choose, Decider, Decisions, Flow, Plan, Program, Push, Work, usage_of
+from hetsim.model.instructions import Ask, Choose, Decider, Decisions, Flow, Push, Work, usage_of
+from hetsim.model.plan import Plan, Program
 from hetsim.model.result import PlanRun, Trace
 from hetsim.plan.checks import check_plan
 from hetsim.units import MAX_TICKS, to_seconds

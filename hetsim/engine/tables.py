@@ -9,20 +9,8 @@ import numpy as np
 from hetsim.engine.simulate import bounds_of
 from hetsim.kernels import memory
 from hetsim.kernels.memory import Code
-from hetsim.model.plan import (
-    Choose,
-    Collect,
-    Delay,
-    Every,
-    Flow,
-    Instruction,
-    Plan,
-    Push,
-    Take,
-    Wait,
-    Work,
-    usage_of,
-)
+from hetsim.model.instructions import Choose, Collect, Delay, Every, Flow, Instruction, Push, Take, Wait, Work, usage_of
+from hetsim.model.plan import Plan
 from hetsim.model.result import IntArray
 
 _OP = {Work: memory.WORK, Flow: memory.FLOW, Push: memory.PUSH, Wait: memory.WAIT, Delay: memory.DELAY}

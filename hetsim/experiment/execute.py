@@ -21,8 +21,9 @@ from hetsim.experiment.pool import no_interrupt, workers
 from hetsim.kernels.draws import stream_key, uniforms
 from hetsim.model.aggregation import Group, Sharding, simplified
 from hetsim.model.cluster import Cluster
+from hetsim.model.instructions import Collect
 from hetsim.model.job import Job
-from hetsim.model.plan import Collect, Plan
+from hetsim.model.plan import Plan
 from hetsim.model.result import FloatArray, JobRun, LinkRun, PlanRun, Record, Trace
 from hetsim.network.routes import Routes
 from hetsim.placement.capacity import host_bytes
@@ -82,11 +83,22 @@ class Setup:
 
     @property
     def executor(self) -> str:
-        """Executor of plans: the kernel, much faster once it is compiled, for more than `MOST_WORKER_STEPS`."""
+        """Executor of plans: the kernel, much faster once it is compiled, for more than `MOST_WORKER_STEPS`.
+
+        It asks nobody while it runs, so that jobs with a state server are left to the engine.
+        """
         if self.engine != "auto":
             return self.engine
+        if any(_has_state_server(job) for job in self.jobs):
+            return "simpy"
         n_worker_steps = self.n_replications * sum(job.n_steps * job.n_workers for job in self.jobs)
         return "kernel" if n_worker_steps > MOST_WORKER_STEPS else "simpy"
+
+
+def _has_state_server(job: Job) -> bool:
+    """Return whether it is decided while a job runs when its workers exchange."""
+    given = job.aggregation
+    return given.sync == "state-server" if isinstance(given, Group) else given.policy == "esync"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

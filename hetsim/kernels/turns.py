@@ -50,14 +50,14 @@ def wake(run: Run, program: int) -> None:
 
 @inlined
 def rounds_before(row: IntArray, iteration: int) -> int:
-    """As `hetsim.model.plan.rounds_before`."""
+    """As `hetsim.model.instructions.rounds_before`."""
     since = iteration - row[START]
     return int(iteration if since < 0 else row[START] + since // row[PERIOD])
 
 
 @inlined
 def holds(row: IntArray, iteration: int) -> bool:
-    """As `hetsim.model.plan.Every.holds`."""
+    """As `hetsim.model.instructions.Every.holds`."""
     since = iteration - row[START]
     return bool(iteration < row[ROUNDS_END] and (since < 0 or since % row[PERIOD] == row[PHASE]))
 

@@ -13,7 +13,7 @@ in so many of them (GSSP, github.com/guizhiyi/GSSP).
 from collections.abc import Sequence
 
 from hetsim.model.cluster import Cluster
-from hetsim.model.plan import MOST_ITERATIONS, Push, Take, Wait, Work
+from hetsim.model.instructions import MOST_ITERATIONS, Push, Take, Wait, Work
 from hetsim.plan.entries import Actor, Clock
 from hetsim.plan.parameter_server import Holders, Servers, part_bytes, update_ticks
 from hetsim.plan.script import Script

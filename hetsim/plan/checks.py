@@ -4,21 +4,8 @@ import math
 from collections.abc import Iterator
 
 from hetsim.errors import SimulationError
-from hetsim.model.plan import (
-    Ask,
-    Choose,
-    Collect,
-    Delay,
-    Every,
-    Flow,
-    Instruction,
-    Plan,
-    Program,
-    Take,
-    Wait,
-    Work,
-    usage_of,
-)
+from hetsim.model.instructions import Ask, Choose, Collect, Delay, Every, Flow, Instruction, Take, Wait, Work, usage_of
+from hetsim.model.plan import Plan, Program
 from hetsim.units import MAX_TICKS
 
 

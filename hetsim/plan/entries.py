@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from hetsim.model.plan import Choose, Instruction, Take
+from hetsim.model.instructions import Choose, Instruction, Take
 from hetsim.network.transports import Role
 from hetsim.plan.objects import Objects
 from hetsim.plan.placed import PlacedJob

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from hetsim.model.plan import Flow, Instruction, Program, Wait
+from hetsim.model.instructions import Flow, Instruction, Wait
+from hetsim.model.plan import Program
 from hetsim.plan.entries import Actor, Arrival, Barrier, Body, Choice, Clock, Draft, Entry, Message, Transfer, Way
 from hetsim.plan.placed import work_of
 from hetsim.plan.rounds import EACH_STEP, Rounds

@@ -23,7 +23,7 @@ from typing import Final, Literal
 
 from hetsim.model.aggregation import Group, Rank, ranks_of
 from hetsim.model.cluster import Cluster
-from hetsim.model.plan import MOST_ITERATIONS, Push, Work
+from hetsim.model.instructions import MOST_ITERATIONS, Push, Work
 from hetsim.plan import gossip, ring
 from hetsim.plan.asynchronous import keep_within, push_and_apply, share_steps, tell_each_other
 from hetsim.plan.collectives import COLLECTIVES

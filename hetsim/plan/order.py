@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from hetsim.model.plan import Flow, Plan, Push, Wait, Work, usage_of
+from hetsim.model.instructions import Flow, Push, Wait, Work, usage_of
+from hetsim.model.plan import Plan
 
 Node = int
 """An instruction, numbered through all programs of the plan; above these, a counter that has risen as a whole."""

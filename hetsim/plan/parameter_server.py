@@ -16,8 +16,8 @@ from typing import Final, Literal
 
 from hetsim.model.aggregation import Group
 from hetsim.model.cluster import Cluster
+from hetsim.model.instructions import Work
 from hetsim.model.job import KnownCompute
-from hetsim.model.plan import Work
 from hetsim.plan.entries import Actor, Message
 from hetsim.plan.placed import PlacedJob
 from hetsim.plan.script import Script

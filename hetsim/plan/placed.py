@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from hetsim.kernels.draws import stream_key
 from hetsim.model.aggregation import Group, ranks_of
+from hetsim.model.instructions import Choose, Delay, Instruction, Work
 from hetsim.model.job import Job
 from hetsim.model.placement import Placement
-from hetsim.model.plan import Choose, Delay, Instruction, Work
 from hetsim.model.workload import StepTime
 from hetsim.plan.objects import Objects
 from hetsim.units import to_ticks

@@ -9,7 +9,7 @@ of one version, a slow one none.
 
 from hetsim.model.aggregation import Group
 from hetsim.model.cluster import Cluster
-from hetsim.model.plan import Collect, Push, Take, Work
+from hetsim.model.instructions import Collect, Push, Take, Work
 from hetsim.plan.parameter_server import Servers, update_ticks
 from hetsim.plan.script import Script
 

@@ -21,7 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from hetsim.model.plan import Delay, Flow, Instruction, Plan, Resource, Wait, Work, usage_of
+from hetsim.model.instructions import Delay, Flow, Instruction, Wait, Work, usage_of
+from hetsim.model.plan import Plan, Resource
 from hetsim.plan.order import Node, Order, order_of, raises
 
 MOST_TICKS: Final = 2**50

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from hetsim.model.plan import MOST_ITERATIONS, Ask, Decider, Every
+from hetsim.model.instructions import MOST_ITERATIONS, Ask, Decider, Every
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

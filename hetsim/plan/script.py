@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from hetsim.model.plan import Choose, Program, Push
+from hetsim.model.instructions import Choose, Push
+from hetsim.model.plan import Program
 from hetsim.network.transports import Role
 from hetsim.plan.entries import Actor, Arrival, Barrier, Body, Choice, Draft, Entry, Message, Transfer
 from hetsim.plan.finish import Finishing

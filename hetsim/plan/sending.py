@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from hetsim.kernels.draws import stream_key, uniforms
 from hetsim.kernels.normal import exp, normal_quantile
+from hetsim.model.instructions import Flow
 from hetsim.model.job import Job
-from hetsim.model.plan import Flow
 from hetsim.model.transport import IDEAL, Transport
 from hetsim.network.conditions import Conditions, Way
 from hetsim.network.transports import Role, latency_s, outside, rate_cap_bytes_per_s, restarted_bytes_per_s

@@ -9,7 +9,7 @@ slow ones make one, and all come to the exchange at about the same time; it is t
 from dataclasses import dataclass, field
 from typing import Final
 
-from hetsim.model.plan import MOST_ITERATIONS
+from hetsim.model.instructions import MOST_ITERATIONS
 from hetsim.plan.rounds import Rounds
 from hetsim.plan.script import Script
 from hetsim.units import to_ticks

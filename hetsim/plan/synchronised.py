@@ -12,7 +12,8 @@ each step, and nothing else.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hetsim.model.plan import Flow, Plan, Wait, Work
+from hetsim.model.instructions import Flow, Wait, Work
+from hetsim.model.plan import Plan
 from hetsim.plan.recurrence import Action, Part
 
 

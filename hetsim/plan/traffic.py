@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from hetsim.kernels.draws import stream_key
-from hetsim.model.plan import Delay, Flow, Instruction, Program, Push, Wait, Work
+from hetsim.model.instructions import Delay, Flow, Instruction, Push, Wait, Work
+from hetsim.model.plan import Program
 from hetsim.model.traffic import Traffic
 from hetsim.plan.objects import Objects
 from hetsim.plan.sending import steps

@@ -6,7 +6,8 @@ from clusters import CPU, GPU, known_job, placed, plan_of, star
 
 from hetsim.model.aggregation import Group, Messages, Rank
 from hetsim.model.cluster import Cluster, Device, Host, Link
-from hetsim.model.plan import Delay, Flow, Plan, Work
+from hetsim.model.instructions import Delay, Flow, Work
+from hetsim.model.plan import Plan
 
 NIC_BYTES_PER_S = 1.25e9
 LATENCY_S = 25e-6

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hetsim.model.plan import Flow, Plan, Program, Wait, Work
+from hetsim.model.instructions import Flow, Wait, Work
+from hetsim.model.plan import Plan, Program
 from hetsim.units import TICKS_PER_S
 
 FREE_BYTES_PER_S = 1e15

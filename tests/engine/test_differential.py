@@ -11,7 +11,8 @@ from strategies import TIES, UNEVEN, plans, raw_plans
 
 from hetsim.engine.compiled import CompiledPlan
 from hetsim.errors import DeadlockError
-from hetsim.model.plan import CapacityChange, Delay, Flow, Instruction, Plan, Program, Resource, Wait, Work
+from hetsim.model.instructions import Delay, Flow, Instruction, Wait, Work
+from hetsim.model.plan import CapacityChange, Plan, Program, Resource
 from hetsim.model.result import PlanRun
 
 SOUND = st.one_of(plans(UNEVEN), plans(TIES))

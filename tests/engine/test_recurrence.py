@@ -20,7 +20,8 @@ from hetsim.engine.simulate import simulate
 from hetsim.errors import SimulationError
 from hetsim.kernels import recurrence as kernel
 from hetsim.model.aggregation import Architecture, Group, Messages, Rank
-from hetsim.model.plan import CapacityChange, Delay, Flow, Instruction, Plan, Program, Push, Resource, Wait, Work
+from hetsim.model.instructions import Delay, Flow, Instruction, Push, Wait, Work
+from hetsim.model.plan import CapacityChange, Plan, Program, Resource
 from hetsim.model.result import PlanRun
 from hetsim.plan.recurrence import find_recurrence
 from hetsim.plan.synchronised import find_synchronised

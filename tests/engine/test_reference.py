@@ -13,7 +13,8 @@ from strategies import TIES, lowered_plans, raw_plans, watched
 from hetsim.engine.compiled import CompiledPlan
 from hetsim.engine.simulate import simulate
 from hetsim.errors import DeadlockError
-from hetsim.model.plan import CapacityChange, Flow, Plan, Program, Push, Resource, Wait, Work
+from hetsim.model.instructions import Flow, Push, Wait, Work
+from hetsim.model.plan import CapacityChange, Plan, Program, Resource
 from hetsim.model.result import PlanRun
 
 KEY = {"seed": 5, "replication": 1}

@@ -7,7 +7,8 @@ import pytest
 from hetsim.engine.compiled import CompiledPlan
 from hetsim.engine.simulate import simulate
 from hetsim.errors import DeadlockError, SimulationError
-from hetsim.model.plan import CapacityChange, Delay, Flow, Instruction, Plan, Program, Push, Resource, Wait, Work
+from hetsim.model.instructions import Delay, Flow, Instruction, Push, Wait, Work
+from hetsim.model.plan import CapacityChange, Plan, Program, Resource
 from hetsim.model.result import PlanRun
 
 

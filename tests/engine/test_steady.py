@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from strategies import TIES, UNEVEN, plans
 
 from hetsim.engine.compiled import CompiledPlan
-from hetsim.model.plan import CapacityChange, Delay, Flow, Plan, Program, Push, Resource, Wait, Work
+from hetsim.model.instructions import Delay, Flow, Push, Wait, Work
+from hetsim.model.plan import CapacityChange, Plan, Program, Resource
 
 
 def skipped(plan: Plan) -> int:

@@ -7,7 +7,8 @@ import pytest
 from hetsim.engine.compiled import CompiledPlan
 from hetsim.engine.simulate import simulate
 from hetsim.errors import SimulationError
-from hetsim.model.plan import CapacityChange, Delay, Flow, Plan, Program, Resource, Work
+from hetsim.model.instructions import Delay, Flow, Work
+from hetsim.model.plan import CapacityChange, Plan, Program, Resource
 
 RANK = Program(name="job/rank 0", job=0, rank=0, body=(Delay(10),), n_iterations=3)
 LINK = Resource(name="link", kind="link", capacity=1.0)

@@ -9,7 +9,8 @@ from clusters import known_job, placed, plan_of, star
 
 from hetsim.engine.simulate import simulate
 from hetsim.model.aggregation import Group, Rank
-from hetsim.model.plan import Flow, Plan
+from hetsim.model.instructions import Flow
+from hetsim.model.plan import Plan
 from hetsim.model.result import PlanRun, Trace
 from hetsim.plan.double_tree import double_tree
 from hetsim.plan.pieces import n_pieces

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hetsim.engine.compiled import CompiledPlan
 from hetsim.engine.simulate import simulate
 from hetsim.model.cluster import Cluster
-from hetsim.model.plan import Flow, Plan
+from hetsim.model.instructions import Flow
+from hetsim.model.plan import Plan
 from hetsim.model.result import PlanRun
 from hetsim.network.routes import Routes
 from hetsim.plan.objects import Objects

@@ -18,7 +18,8 @@ from clusters import known_job
 from validation.cases import FRAME_PER_PAYLOAD
 
 from hetsim.engine.simulate import simulate
-from hetsim.model.plan import Delay, Flow, Plan, Program, Resource, Wait
+from hetsim.model.instructions import Delay, Flow, Wait
+from hetsim.model.plan import Plan, Program, Resource
 from hetsim.plan.sending import weights
 from hetsim.units import TICKS_PER_S, to_ticks
 
