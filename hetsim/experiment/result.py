@@ -291,6 +291,4 @@ def _job_json(run: JobRun) -> dict[str, object]:
         "train_time_s": value("train_time_s"),
         "step_time_s": step_time,
         **{metric: value(metric) for metric in _IN_JSON},
-        # A bulk-synchronous gradient is computed on the parameters that it updates, and there is no other scheme yet.
-        "staleness_mean": 0.0,
     }

@@ -156,7 +156,8 @@ def _local_delays(tree: Group, step_end: IntArray) -> IntArray:
 
 def _delays_in_rounds(trace: Trace) -> IntArray:
     """Return how many steps of its own a rank has made since the update before, where that shows in a run only."""
-    number = np.searchsorted(trace.updates[:-1], trace.step_end, side="left")
+    # A step that ends a round lasts until parameters came back, after the update.
+    number = np.searchsorted(trace.updates[:-1], trace.compute_end, side="left")
     step = np.arange(len(number))[:, np.newaxis]
     is_first = np.diff(number, axis=0, prepend=-1) != 0
     first = np.maximum.accumulate(np.where(is_first, step, 0), axis=0)

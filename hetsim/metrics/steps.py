@@ -105,7 +105,8 @@ def _windows(run: JobRun, has_ended: np.ndarray, step: IntArray) -> tuple[IntArr
     """Return when the steps of a job end, and to which the ended steps of its ranks belong."""
     trace, n_ranks = run.trace, run.trace.step_end.shape[1]
     if trace.updates.size:
-        return trace.updates, np.searchsorted(trace.updates[:-1], trace.step_end[has_ended], side="left")
+        known = trace.step_end if run.has_quorum else trace.compute_end
+        return trace.updates, np.searchsorted(trace.updates[:-1], known[has_ended], side="left")
     if run.sync == "local" and has_ended.all():
         return np.maximum.accumulate(trace.step_end.max(axis=1)), step
     ends = trace.step_end[has_ended]

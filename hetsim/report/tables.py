@@ -134,7 +134,7 @@ def _assumptions(comparison: Comparison) -> list[str]:
         if each is not None:
             figures = (each.min_steps, each.noise_batch, each.delay_factor, each.delay_exponent)
             keys = ("min_steps", "noise_batch", "delay_factor", "delay_exponent")
-            text = ", ".join(f"{key} {number(value)}" for key, value in zip(keys, figures, strict=True))
+            text = ", ".join(f"{key} {value:.6g}" for key, value in zip(keys, figures, strict=True))
             lines.append(f"  {name}: {text}, to {each.target} ({each.basis})")
     return lines
 
