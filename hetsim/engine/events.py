@@ -46,7 +46,18 @@ class EventPlan:
         self._places = places_of(plan)
         bodies = [expanded(program.body) for program in plan.programs]
         # What the programs of the plan have, without jumps.
-        self._own = np.array([not isinstance(i, Jump) for body in bodies for i in body], dtype=np.bool_)
+        self._n_tokens = {i: program.take.n_tokens for i, program in enumerate(plan.programs) if program.take}
+        self._takers = list({self._places.takers[program]: program for program in self._n_tokens}.values())
+        jobs = range(len(plan.jobs))
+        programs = list(enumerate(plan.programs))
+        self._ranks = [[i for i, program in programs if program.job == job and program.rank >= 0] for job in jobs]
+        firsts = self._places.traces
+        self._clocks = [
+            [(firsts[i], firsts[i] + each.n_iterations) for i, each in programs if each.job == job and each.is_clock]
+            for job in jobs
+        ]
+        own = np.array([not isinstance(i, Jump) for body in bodies for i in body], dtype=np.bool_)
+        self._own = None if own.all() else own
         self._code = encode(plan, {usage: kind for kind, usage in enumerate(self._usages)}, self._places)
 
     def _new_state(self) -> State:
@@ -77,10 +88,10 @@ class EventPlan:
         key = np.uint64(stream_key(seed, replication))
         outcome = memory.FULL
         while outcome == memory.FULL:
-            traces, notes = self._nothing_written()
+            written = self._nothing_written()
             done = np.zeros(len(self._code.instruction), dtype=np.int64)
             outcome, now, n_events, self.n_skipped = interpreter.run(
-                self._code, self._state, traces, done, notes, key, self._room
+                self._code, self._state, written, done, key, self._room
             )
             if outcome == memory.FULL:
                 self._room *= 2
@@ -95,48 +106,46 @@ class EventPlan:
             raise DeadlockError("nothing but what is in the background goes on", to_seconds(now))
         if outcome == memory.TOO_LONG:
             raise too_long(now)
+        n = 4 * self._places.n_recorded
+        traces, notes = written[:n].reshape(4, -1), written[n:]
         jobs = tuple(self._trace(job, traces, notes) for job in range(len(self.plan.jobs)))
         return PlanRun(
             jobs=jobs,
-            carried=self._carried.amounts(done[self._own]),
+            carried=self._carried.amounts(done if self._own is None else done[self._own]),
             end=end_of(jobs),
             n_events=n_events,
             collected=tuple(notes[first : first + n] for first, n in self._places.collected),
             n_dropped=notes[self._places.first_dropped :],
         )
 
-    def _nothing_written(self) -> tuple[IntArray, IntArray]:
-        """Return traces and notes before a run: nobody has taken a token, and no step of one has ended."""
-        places, n_recorded = self._places, self._places.n_recorded
-        traces = np.zeros((4, n_recorded), dtype=np.int64)
-        notes = np.zeros(places.first_dropped + len(self.plan.counters), dtype=np.int64)
-        for program, trace, taker in zip(self.plan.programs, places.traces, places.takers, strict=True):
-            if program.take:
-                traces[memory.STEP_END, trace : trace + program.take.n_tokens] = -1
-                notes[taker : taker + program.take.n_tokens] = -1
-        return traces, notes
+    def _nothing_written(self) -> IntArray:
+        """Return traces, then notes, before a run: nobody has taken a token, and no step of one has ended."""
+        places, n = self._places, 4 * self._places.n_recorded
+        written = np.zeros(n + places.first_dropped + len(self.plan.counters), dtype=np.int64)
+        for program in self._takers:
+            trace, taker, n_tokens = places.traces[program], places.takers[program], self._n_tokens[program]
+            first = memory.STEP_END * places.n_recorded + trace
+            written[first : first + n_tokens] = -1
+            written[n + taker : n + taker + n_tokens] = -1
+        return written
 
     def _trace(self, job: int, traces: IntArray, notes: IntArray) -> Trace:
         """Return the trace of one job."""
-        ranks: list[IntArray] = []
-        updates: list[IntArray] = []
-        for index, program in enumerate(self.plan.programs):
-            first = self._places.traces[index]
-            if program.job == job and program.is_clock:
-                updates.append(traces[memory.STEP_END, first : first + program.n_iterations])
-            if program.job != job or program.rank < 0:
-                continue
-            if program.take:
-                taker = self._places.takers[index]
-                ranks.append(first + np.flatnonzero(notes[taker : taker + program.take.n_tokens] == index))
-            else:
-                ranks.append(np.arange(first, first + program.n_iterations))
-        n_steps = max(map(len, ranks))
-        found = np.zeros((4, n_steps, len(ranks)), dtype=np.int64)
-        found[memory.STEP_END] = -1
-        for rank, steps in enumerate(ranks):
-            found[:, : len(steps), rank] = traces[:, steps]
+        ranks, clocks = self._ranks[job], self._clocks[job]
+        rows = [self._steps_of(program, notes) for program in ranks]
+        n_steps = max(last - first if isinstance(steps, slice) else steps.size for first, last, steps in rows)
+        first = rows[0][0]
+        if all(start == first + i * n_steps and end == start + n_steps for i, (start, end, _) in enumerate(rows)):
+            block = traces[:, first : first + len(rows) * n_steps].reshape(4, len(rows), n_steps)
+            found = np.ascontiguousarray(block.transpose(0, 2, 1))
+        else:
+            found = np.zeros((4, n_steps, len(rows)), dtype=np.int64)
+            found[memory.STEP_END] = -1
+            for rank, (start, end, steps) in enumerate(rows):
+                n = end - start if isinstance(steps, slice) else steps.size
+                found[:, :n, rank] = traces[:, steps]
         step_end, compute_end, compute, communication = found
+        updates = [traces[memory.STEP_END, first:last] for first, last in clocks]
         return Trace(
             step_end=step_end,
             compute_end=compute_end,
@@ -144,6 +153,16 @@ class EventPlan:
             communication=communication,
             updates=np.concatenate(updates) if updates else np.zeros(0, dtype=np.int64),
         )
+
+    def _steps_of(self, program: int, notes: IntArray) -> tuple[int, int, IntArray | slice]:
+        """Return where the steps of a program stand: without gaps from a first to before a last place, or anywhere."""
+        first = self._places.traces[program]
+        if program not in self._n_tokens:
+            last = first + self.plan.programs[program].n_iterations
+            return first, last, slice(first, last)
+        taker = self._places.takers[program]
+        taken = np.flatnonzero(notes[taker : taker + self._n_tokens[program]] == program)
+        return -1, -1, first + taken
 
 
 def _check(plan: Plan) -> None:

@@ -122,6 +122,7 @@ def encode(plan: Plan, kinds: dict[tuple[tuple[int, float], ...], int], places: 
     sizes[memory.N_AWAITED] = sum(not program.is_background for program in plan.programs)
     sizes[memory.N_RECORDED] = places.n_recorded
     sizes[memory.FIRST_DROPPED] = places.first_dropped
+    sizes[memory.N_SHARED] = strides.count(memory.SHARED)
     sizes[memory.N_INSTRUCTIONS] = len(instructions)
     sizes[memory.MAY_REPEAT] = (
         may_repeat and rows.n_drawn == 0 and not rows.latency and not plan.has_background and plan.is_straight

@@ -74,6 +74,7 @@ from hetsim.kernels.memory import (
     N_ITERATIONS,
     N_PROGRAMS,
     N_PUSHES,
+    N_RECORDED,
     N_REQUESTS,
     N_ROOM,
     N_RUNNABLE,
@@ -93,6 +94,7 @@ from hetsim.kernels.memory import (
     PUSH,
     QUEUE_FIRST,
     REQUESTED,
+    ROW_OF_DRAWS,
     SERVED,
     SHARED,
     SHIFT,
@@ -125,7 +127,7 @@ from hetsim.kernels.normal import exp, fill_normal_quantiles
 from hetsim.kernels.pointers import advanced
 from hetsim.kernels.state import END_OF_TIME, NEVER, State
 from hetsim.kernels.steady import shift_of
-from hetsim.kernels.turns import ask, chosen, holds, rounds_before, serve, wake
+from hetsim.kernels.turns import ask, chosen, holds, rounds_before, serve, serve_asked, wake
 
 
 @inlined
@@ -176,10 +178,15 @@ def _pop_timer(run: Run) -> int:
 
 
 @inlined
+def _shift(run: Run, program: int) -> int:
+    """Return how far the steps of a program lie from where its trace begins, beyond its iterations."""
+    return int(run.own[2 * program + SHIFT]) if run.n_shared > 0 else 0
+
+
+@inlined
 def _push(run: Run, program: int, counter: int) -> None:
-    row = advanced(run.counter, 4 * counter)
-    if run.code.stride[counter] == SHARED and run.own[2 * program + VERSION] < row[LATEST]:
-        row[N_DROPPED] += 1
+    if run.n_shared > 0 and run.own[2 * program + VERSION] < run.counter[4 * counter + LATEST]:
+        run.counter[4 * counter + N_DROPPED] += 1
         return
     run.pushes[run.counts[N_PUSHES]] = counter
     run.counts[N_PUSHES] += 1
@@ -248,7 +255,7 @@ def _latency(run: Run, instruction: int, ticks: int, now: int) -> int:
 def _send(run: Run, program: int, order: int, ticks: int, now: int) -> None:
     sender = advanced(run.program, 8 * program)
     if sender[N_TRANSFERS] == 0:
-        sender[BUSY_SINCE], sender[BUSY_STEP] = now, sender[ITERATION_NOW] + run.own[2 * program + SHIFT]
+        sender[BUSY_SINCE], sender[BUSY_STEP] = now, sender[ITERATION_NOW] + _shift(run, program)
     sender[N_TRANSFERS] += 1
     if ticks > 0:
         _later(run, order, ticks, now)
@@ -273,10 +280,10 @@ def _work_ticks(run: Run, instruction: int, iteration: int) -> float:
         ticks *= _n_attempts(run, instruction, iteration)
     if cv == 0.0:
         return float(ticks)
-    row = run.code.work[4 * instruction + DRAWN]
-    drawn, place = advanced(run.drawn, BLOCK * row), iteration & (BLOCK - 1)
-    if run.block[row] != iteration - place + 1:
-        run.block[row] = iteration - place + 1
+    drawn = advanced(run.drawn, ROW_OF_DRAWS * run.code.work[4 * instruction + DRAWN])
+    place = iteration & (BLOCK - 1)
+    if drawn[BLOCK] != iteration - place + 1:
+        drawn[BLOCK] = iteration - place + 1
         _draw(run, instruction, iteration - place, cv, drawn)
     return float(np.ceil(ticks * drawn[place]))
 
@@ -385,7 +392,7 @@ def _run_program(run: Run, program: int, now: int) -> None:
             break
         if position == last:
             if trace != NONE:
-                run.traces[STEP_END * run.n_recorded + trace + iteration + run.own[2 * program + SHIFT]] = now
+                run.traces[STEP_END * run.n_recorded + trace + iteration + _shift(run, program)] = now
             iteration += 1
             state[ITERATION_NOW] = iteration
             position = first
@@ -437,7 +444,7 @@ def _end(run: Run, order: int, now: int) -> None:
             _touch(run, home)
         trace = run.code.program[8 * program + TRACE_FIRST]
         if trace != NONE:
-            index = trace + run.program[8 * program + ITERATION_NOW] + run.own[2 * program + SHIFT]
+            index = trace + run.program[8 * program + ITERATION_NOW] + _shift(run, program)
             run.traces[COMPUTE * run.n_recorded + index] += now - run.program[8 * program + REQUESTED]
             run.traces[COMPUTE_END * run.n_recorded + index] = now
     wake(run, program)
@@ -493,14 +500,12 @@ def _settle_pushes(run: Run) -> None:
         run.counter[4 * run.pushes[i] + VALUE] += 1
     for i in range(n):
         if run.counter[4 * run.pushes[i] + FIRST_WAITER] != NONE:
-            if run.code.stride[run.pushes[i]] == SHARED:
+            if run.n_shared > 0 and run.code.stride[run.pushes[i]] == SHARED:
                 serve(run, run.pushes[i])
             else:
                 _wake_waiters(run, advanced(run.counter, 4 * run.pushes[i]))
-    n = run.counts[N_ASKED]
-    run.counts[N_ASKED] = 0
-    for i in range(n):
-        serve(run, run.asked[i])
+    if run.n_shared > 0:
+        serve_asked(run)
 
 
 @inlined
@@ -618,7 +623,6 @@ def _loop(
     held: State,
     traces: IntArray,
     done: IntArray,
-    notes: IntArray,
     key: np.uint64,
     whole: IntArray,
     scratch: Scratch,
@@ -626,7 +630,7 @@ def _loop(
     exact: FloatArray,
 ) -> int:
     """Run until all ended or nothing can happen any more, and return the tick."""
-    run = begun(code, held, traces, done, notes, key, whole, scratch, drawn, exact)
+    run = begun(code, held, traces, done, key, whole, scratch, drawn, exact)
     counts = run.counts
     n_awaited = run.code.size[N_AWAITED]
     has_background = n_awaited < run.code.size[N_PROGRAMS]
@@ -660,7 +664,7 @@ def _loop(
 
 @jit
 def run(
-    code: Code, state: State, traces: IntArray, done: IntArray, notes: IntArray, key: np.uint64, n_room: int
+    code: Code, state: State, traces: IntArray, done: IntArray, key: np.uint64, n_room: int
 ) -> tuple[int, int, int, int]:
     """Run a plan to the end of all its programs and flows.
 
@@ -670,12 +674,11 @@ def run(
         The plan.
     state : State
         Without activities, with `n_room` slots or more; not changed.
-    traces : IntArray, shape (4, n)
-        Zeros; filled.
+    traces : IntArray, shape (4 * n_recorded + n_notes,)
+        Four rows of zeros, filled; then notes, filled with the gradients of each collection, who took each token, and
+        the pushes that were dropped, by counter.
     done : IntArray, shape (n_instructions,)
         Zeros; filled with the flows that ended, and the ticks of work that began.
-    notes : IntArray, shape (n_notes,)
-        Filled with the gradients of each collection, who took each token, and the pushes that were dropped, by counter.
     key : uint64
         Of seed and replication.
     n_room : int
@@ -698,16 +701,16 @@ def run(
         n += size
     whole = np.zeros(n, dtype=np.int64)
     whole[0], whole[1] = n_room, n_written
-    drawn = np.empty(code.size[N_DRAWN] * BLOCK)
+    drawn = np.zeros(code.size[N_DRAWN] * ROW_OF_DRAWS)
     exact = np.zeros(2 * n_written)
     words, floats = np.empty((2, BLOCK // 2), dtype=np.uint64), np.empty((4, BLOCK // 2))
     scratch = Scratch(words[0], words[1], floats[:2], floats[2:])
     copied = State(state.ints.copy(), state.floats.copy())
-    now = _loop(code, copied, traces, done, notes, key, whole, scratch, drawn, exact)
-    first = code.size[FIRST_DROPPED]
+    now = _loop(code, copied, traces, done, key, whole, scratch, drawn, exact)
+    first = 4 * code.size[N_RECORDED] + code.size[FIRST_DROPPED]
     counters = sizes(code.size, n_room, n_written)
     begin = counters[0] + counters[1] + counters[2]
     for i in range(code.size[N_COUNTERS]):
         if whole[begin + 4 * i + LATEST] > 0:
-            notes[first + i] = whole[begin + 4 * i + N_DROPPED]
+            traces[first + i] = whole[begin + 4 * i + N_DROPPED]
     return whole[OUTCOME], now, whole[N_EVENTS], whole[N_SKIPPED]

@@ -27,6 +27,9 @@ ITERATION_MASK = 2**ITERATION_BITS - 1
 BLOCK = 64
 """Draws made at a time."""
 
+ROW_OF_DRAWS = BLOCK + 8
+"""They stand together with the number of the first of them, counted from one, in a place that is as well aligned."""
+
 # Columns of `Code.instruction`: what to do; usage of an activity (-1: no resource); counter that is pushed or waited
 # for, or the first of the signals of a flow, and the one after the last; duration of work, latency or delay; threshold
 # of a wait; program.
@@ -52,7 +55,7 @@ SUCCESS = N_BYTES
 FIRST, LAST, N_ITERATIONS, TRACE_FIRST, FIRST_SENDER, LAST_SENDER, IS_AWAITED = 0, 1, 2, 3, 4, 5, 6
 # Places in `Code.size`.
 N_PROGRAMS, N_RESOURCES, N_COUNTERS, N_CHANGES, MOST_SIGNALS, N_DRAWN, N_RECORDED = 0, 1, 2, 3, 4, 5, 6
-N_INSTRUCTIONS, MAY_REPEAT, N_AWAITED, PATIENCE, FIRST_DROPPED, N_SIZES = 7, 8, 9, 10, 11, 12
+N_INSTRUCTIONS, MAY_REPEAT, N_AWAITED, PATIENCE, FIRST_DROPPED, N_SHARED, N_SIZES = 7, 8, 9, 10, 11, 12, 13
 
 SHARED = -2
 """In `Code.stride`, of a counter from which programs collect or take."""
@@ -89,7 +92,7 @@ class Code(NamedTuple):
 
     Parameters
     ----------
-    size : IntArray, shape (12,)
+    size : IntArray, shape (13,)
         Places named above.
     instruction : IntArray, shape (n_instructions, 8)
         Columns named above.
@@ -140,14 +143,18 @@ class Scratch(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Everything; made inside compiled code that counts no references, as views must be."""
+    """Everything; made inside compiled code that counts no references, as views must be.
+
+    After the traces stand notes: gradients of each collection, who took each token, dropped pushes by counter. After
+    what is `own` to programs stand the counters that they asked. Few fields, as each call passes all of them.
+    """
 
     code: Code
     fluid: state.Tables
     n_recorded: int
+    n_shared: int
     traces: IntArray
     done: IntArray
-    notes: IntArray
     key: np.uint64
     counts: IntArray
     program: IntArray
@@ -168,8 +175,6 @@ class Run(NamedTuple):
     drawn: FloatArray
     exact: FloatArray
     own: IntArray
-    asked: IntArray
-    block: IntArray
 
 
 @inlined
@@ -212,9 +217,7 @@ def sizes(size: IntArray, n_room: int, n_written: int) -> tuple[int, ...]:
         N_STEADY,
         (size[N_INSTRUCTIONS] + 1) * size[MAY_REPEAT],
         2 * n_written,
-        2 * n_programs,
-        n_programs,
-        size[N_DRAWN],
+        3 * n_programs,
     )
 
 
@@ -232,7 +235,6 @@ def begun(
     held: state.State,
     traces: IntArray,
     done: IntArray,
-    notes: IntArray,
     key: np.uint64,
     whole: IntArray,
     scratch: Scratch,
@@ -258,15 +260,13 @@ def begun(
     done_before = steady + n[12]
     written = done_before + n[13]
     own = written + n[14]
-    asked = own + n[15]
-    block = asked + n[16]
     run = Run(
         _pointed(code),
         state.opened(held),
         size[N_RECORDED],
+        size[N_SHARED],
         pointer(traces),
         pointer(done),
-        pointer(notes),
         key,
         pointer(whole),
         pointer(whole[program:]),
@@ -287,8 +287,6 @@ def begun(
         pointer(drawn),
         pointer(exact),
         pointer(whole[own:]),
-        pointer(whole[asked:]),
-        pointer(whole[block:]),
     )
     _begin(run, n_room)
     run.steady[N_EQUAL], run.steady[HALF] = -1, n_written

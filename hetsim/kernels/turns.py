@@ -19,6 +19,7 @@ from hetsim.kernels.memory import (
     N_FIRST,
     N_ITERATIONS,
     N_NEEDED,
+    N_PROGRAMS,
     N_RUNNABLE,
     N_TAKEN,
     N_TOKENS,
@@ -79,8 +80,17 @@ def ask(run: Run, program: int, counter: int) -> None:
     waiter, row = advanced(run.program, 8 * program), advanced(run.counter, 4 * counter)
     waiter[THRESHOLD], waiter[NEXT_WAITER] = run.counts[N_BATCHES], row[FIRST_WAITER]
     row[FIRST_WAITER] = program
-    run.asked[run.counts[N_ASKED]] = counter
+    run.own[2 * run.code.size[N_PROGRAMS] + run.counts[N_ASKED]] = counter
     run.counts[N_ASKED] += 1
+
+
+@part
+def serve_asked(run: Run) -> None:
+    """Serve those who asked since the last settlement, of any counter."""
+    n = run.counts[N_ASKED]
+    run.counts[N_ASKED] = 0
+    for i in range(n):
+        serve(run, run.own[2 * run.code.size[N_PROGRAMS] + i])
 
 
 @part
@@ -112,7 +122,7 @@ def _gets(run: Run, program: int, counter: IntArray) -> bool:
     if row[OP] == COLLECT:
         if counter[VALUE] < row[N_NEEDED]:
             return False
-        run.notes[row[FIRST_NOTE] + state[ITERATION_NOW]] = counter[VALUE]
+        run.traces[4 * run.n_recorded + row[FIRST_NOTE] + state[ITERATION_NOW]] = counter[VALUE]
         counter[VALUE] = 0
         counter[LATEST] += row[DROPS]
         return True
@@ -125,5 +135,5 @@ def _gets(run: Run, program: int, counter: IntArray) -> bool:
     counter[N_TAKEN] += 1
     own[VERSION] = 0 if token < row[N_FIRST] else 1 + (token - row[N_FIRST]) // row[N_EACH]
     own[SHIFT] = token - state[ITERATION_NOW]
-    run.notes[row[FIRST_NOTE] + token] = program
+    run.traces[4 * run.n_recorded + row[FIRST_NOTE] + token] = program
     return True
