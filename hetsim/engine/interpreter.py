@@ -8,7 +8,7 @@ from simpy.events import Event
 from hetsim.engine.actions import Action, Machine, Own, action_of
 from hetsim.engine.recorder import RankRecorder, TransferRecorder
 from hetsim.engine.resources import ITERATION_BITS
-from hetsim.model.instructions import Ask, Choose, Decisions, Every, Take, Work
+from hetsim.model.instructions import Ask, Choose, Decisions, Every, Take
 from hetsim.model.plan import Program
 from hetsim.model.result import IntArray
 
@@ -103,7 +103,7 @@ class Interpreter:
         for iteration in range(self.program.n_iterations):
             self._iteration = iteration
             position = 0
-            if self._decisions is not None and not self._may_begin(self._decisions):
+            if self._decisions is not None and not self._may_begin(self._decisions, now):
                 break
             while position < n:
                 instruction, following = body[position], position + 1
@@ -113,8 +113,6 @@ class Interpreter:
                 if isinstance(instruction, Choose):
                     following += len(instruction.shares)
                     position += 1 + int(self._draws[position][iteration])
-                if self._decisions is not None and isinstance(body[position], Work):
-                    self._decisions.began(self.program.rank, now)
                 event = actions[position].begin(iteration, now)
                 if event is not None:
                     self._waiting = actions[position]
@@ -136,10 +134,11 @@ class Interpreter:
         self._own.n_rounds += self._has_exchanged
         return 0 if self._has_exchanged else guard.n_instructions
 
-    def _may_begin(self, decisions: Decisions) -> bool:
+    def _may_begin(self, decisions: Decisions, now: int) -> bool:
         """Begin a step, unless the last round has ended."""
         if self._has_exchanged and decisions.is_over():
             return False
+        decisions.began(self.program.rank, now)
         self._begin_open_step()
         return True
 

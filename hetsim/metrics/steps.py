@@ -84,7 +84,7 @@ def steps_of(run: JobRun) -> Steps:
     step, rank = (part.astype(np.int64) for part in np.nonzero(has_ended))
     if is_in_step(run):
         end = trace.step_end.max(axis=1)
-        waited = trace.compute_end.max(axis=1, keepdims=True) - trace.compute_end
+        waited = _until_slowest(run)
         duration = np.broadcast_to(np.diff(end, prepend=np.int64(0))[:, np.newaxis], trace.step_end.shape)
     else:
         end, step = _windows(run, has_ended, step)
@@ -127,11 +127,18 @@ def _waits(run: JobRun) -> IntArray:
     if tree.sync == "local" and not isinstance(tree.period, tuple):
         first = min(tree.local_after, len(waits))
         last = np.array([*range(first), *range(first + period - 1, len(waits), period)], dtype=np.int64)
-        waits[last] = trace.compute_end[last].max(axis=1, keepdims=True) - trace.compute_end[last]
+        waits[last] = _until_slowest(run)[last]
     elif tree.sync == "ssp" and period == 1:
         started = started_ticks(trace.step_end, tree.staleness)
         waits = np.where(trace.step_end >= 0, started - _ends_before(trace.step_end), 0)
     return waits
+
+
+def _until_slowest(run: JobRun) -> IntArray:
+    """Return the time from the end of each rank's work to that of the slowest one; none where it did no work."""
+    trace = run.trace
+    waits: IntArray = trace.compute_end.max(axis=1, keepdims=True) - trace.compute_end
+    return np.where(trace.compute > 0, waits, 0) if run.skips else waits
 
 
 def _ends_before(step_end: IntArray) -> IntArray:

@@ -280,7 +280,7 @@ class Decisions(Protocol):
     """What a decider knows in one run; it is told in the order in which programs act at a tick."""
 
     def began(self, rank: int, now: int) -> None:
-        """Note that a rank begins the work of a step."""
+        """Note that a rank begins a step."""
 
     def exchanges(self, rank: int, now: int) -> bool:
         """Return whether a rank that has ended its work exchanges now, or makes another step by itself."""

@@ -68,7 +68,7 @@ class Known:
         self.step, self.begun, self.is_ready = [0] * n, [0] * n, [False] * n
 
     def began(self, rank: int, now: int) -> None:
-        """Note that a rank begins the work of a step.
+        """Note that a rank begins a step.
 
         Parameters
         ----------

@@ -366,3 +366,11 @@ def test_the_largest_entries_are_gathered_with_their_indices() -> None:
     ends = equal_run(plan_for(tree, [0.01] * 5, n_steps=1, compression=compression)).jobs[0].step_end
     # Compressing and restoring take 2 ms each; everybody then gets 2 % of the bytes of each of four others.
     np.testing.assert_allclose(ends / TICKS_PER_S, 0.01 + 0.004 + 4 * 2 * keep * SEND_S, rtol=1e-4)
+
+
+def test_parts_of_a_step_stay_positive_where_slots_are_skipped() -> None:
+    tree = Group(members=ranks(3), architecture="ring")
+    plan = plan_for(tree, [0.01] * 3, n_steps=50, slots=Slots(probability=(0.5,) * 3, unfinished="skip"))
+    steps = steps_of(as_job(plan, equal_run(plan), tree, skips=True))
+    assert np.all(steps.exposed >= 0)
+    assert np.all(steps.wait >= 0)

@@ -9,6 +9,7 @@ from hetsim.engine.simulate import simulate
 from hetsim.errors import SimulationError
 from hetsim.metrics.staleness import staleness_mean
 from hetsim.metrics.throughput import n_updates
+from hetsim.model.job import Slots
 from hetsim.units import TICKS_PER_S
 
 
@@ -48,3 +49,11 @@ def test_the_kernel_refuses_it_by_name() -> None:
     plan = plan_for(served(2, sync="state-server"), [0.1, 0.2])
     with pytest.raises(SimulationError, match="the kernel asks nobody while it runs: train/rank 0 asks StateServer"):
         CompiledPlan(plan).run(seed=0, replication=0)
+
+
+def test_a_worker_that_skips_its_slot_has_made_a_step_too() -> None:
+    tree = served(3, sync="state-server", margin_s=0.0)
+    slots = Slots(probability=(0.5, 0.5, 1.0), unfinished="skip")
+    plan = plan_for(tree, [0.1, 0.2, 0.45], n_steps=20, slots=slots)
+    ends = simulate(plan, seed=0, replication=0).jobs[0].step_end
+    assert (ends >= 0).sum() >= 60
